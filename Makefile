@@ -1,0 +1,77 @@
+# Tightrope: `make` builds build/tightrope; every other target is a short call of it or of a script.
+CC ?= cc
+CXX ?= c++
+BUILD ?= build
+PREFIX ?= /usr/local
+OPT ?= -O2 -g
+
+# Contraction is off: an fma is one because the code says fma(). No value-changing flag is allowed here, and the
+# oracle's self-test refuses a build that has one.
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wpointer-arith -Wvla
+CFLAGS_ALL := -std=c17 $(OPT) -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes $(CFLAGS)
+CXXFLAGS_ALL := -std=c++17 $(OPT) -ffp-contract=off -Wall -Wextra $(CXXFLAGS)
+ifdef WERROR
+CFLAGS_ALL += -Werror
+CXXFLAGS_ALL += -Werror
+endif
+CPPFLAGS_ALL := -I. -I$(BUILD) -D_GNU_SOURCE $(CPPFLAGS)
+LDLIBS_ALL := -lbenchmark -lrapidcheck -lmpfi -lmpfr -lgmp -lcsv -lcjson -lpthread -ldl -lm $(LDLIBS)
+# What only the tests need: cmocka, and Arb as the oracle's independent third opinion.
+TEST_LDLIBS := -lcmocka -lflint-arb -lflint
+
+ALL_C := $(sort $(shell find impl oracle props bench reports scripts/front -name '*.c'))
+TEST_C := $(filter %_test.c,$(ALL_C))
+FUZZ_C := $(filter %_fuzz.c,$(ALL_C))
+MAIN_C := scripts/front/tightrope.c
+LIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(MAIN_C),$(ALL_C))
+LIB_CC := $(sort $(shell find props bench -name '*_shim.cc'))
+LIB_O := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
+LIB := $(BUILD)/libtightrope.a
+TESTS := $(TEST_C:%.c=$(BUILD)/%)
+
+.DELETE_ON_ERROR:
+.PHONY: all test verify report install clean FORCE
+all: $(BUILD)/tightrope
+
+$(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
+	$(CXX) $(LDFLAGS) -o $@ $^ $(LDLIBS_ALL)
+
+$(LIB): $(LIB_O)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# Kernels are compiled as an inference engine would compile them.
+$(BUILD)/impl/kernels/%.o: OPT := -O3 -g
+
+$(BUILD)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.o: %.cc Makefile
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS_ALL) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%_test: $(BUILD)/%_test.o $(LIB)
+	$(CXX) $(LDFLAGS) -o $@ $^ $(TEST_LDLIBS) $(LDLIBS_ALL)
+
+# What the build was made of, for run.json; rewritten only when it changes.
+$(BUILD)/build_info.h: FORCE
+	@mkdir -p $(@D)
+	@scripts/build-info "$(CC)" "$(CFLAGS_ALL)" $@
+$(BUILD)/scripts/front/environment.o: $(BUILD)/build_info.h
+
+tests: $(TESTS)
+
+test: $(BUILD)/tightrope $(TESTS)
+	scripts/run-tests $(BUILD)
+
+verify: $(BUILD)/tightrope $(TESTS)
+	scripts/run-tests $(BUILD) --verify
+
+report: $(BUILD)/tightrope
+	scripts/make-report $(BUILD)
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(LIB_O:.o=.d) $(TEST_C:%.c=$(BUILD)/%.d) $(BUILD)/$(MAIN_C:.c=.d)

@@ -1,0 +1,226 @@
+/* rope.h: all that a kernel of rotary position embedding (RoPE) needs, in plain C.
+ *
+ * A kernel is one file that includes this header alone, and exports one rope_kernel. The same file
+ * serves in Tightrope's registry, in a plug-in (tightrope_kernels below), and in an inference
+ * engine.
+ *
+ * The rotation: for a token at position p and pair i with inverse frequency f_i (radians a
+ * position), (u, v) -> A (u cos(p f_i) - v sin(p f_i),  u sin(p f_i) + v cos(p f_i)), A the
+ * attention factor. Source: Su et al., RoFormer (arXiv 2104.09864), eq. 15 and 34.
+ *
+ * Structs grow at the end only; each carries its size, and a kernel must answer ROPE_UNSUPPORTED to
+ * a size smaller than it needs, to an unknown flag and to any argument that it does not handle.
+ */
+#ifndef ROPE_H
+#define ROPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ROPE_ABI = 1,      /* version of everything in this header */
+    ROPE_MAX_AXES = 4, /* position axes: 1 text, 2 images, 3 M-RoPE */
+};
+
+typedef enum rope_status {
+    ROPE_OK = 0,          /* done */
+    ROPE_UNSUPPORTED = 1, /* this kernel does not take such arguments; nothing was done */
+    ROPE_RANGE = 2,       /* a position outside the plan's window; y is untouched */
+    ROPE_NO_MEMORY = 3,   /* plan only: allocation failed */
+    ROPE_INVALID = 4,     /* arguments contradict each other */
+} rope_status;
+
+typedef enum rope_kind {
+    ROPE_ROTATION = 0,   /* rope_kernel: rotates the pairs of q or k */
+    ROPE_TABLE_ADD = 1,  /* sinusoidal and learnt: a row added to the embedding */
+    ROPE_SCORE_BIAS = 2, /* ALiBi: a bias added to the scores */
+} rope_kind;
+
+typedef enum rope_pairing {
+    ROPE_INTERLEAVED = 0, /* pair i = elements (2i, 2i+1): Su et al., Meta's Llama */
+    ROPE_HALF = 1,        /* pair i = (i, i + rotary_dim/2): GPT-NeoX, Hugging Face's rotate_half */
+} rope_pairing;
+
+typedef enum rope_dtype {
+    ROPE_F32 = 0,  /* IEEE binary32, u = 2^-24 */
+    ROPE_F16 = 1,  /* IEEE binary16, u = 2^-11 */
+    ROPE_BF16 = 2, /* the upper half of binary32, u = 2^-8 */
+    ROPE_F64 = 3,  /* IEEE binary64, u = 2^-53 */
+} rope_dtype;
+
+/* CPU features that a kernel may need; the host compares them with the machine at run time. */
+enum {
+    ROPE_CPU_AVX2 = 1u << 0,
+    ROPE_CPU_FMA = 1u << 1,
+    ROPE_CPU_F16C = 1u << 2,
+    ROPE_CPU_AVX512 = 1u << 3, /* F, BW, DQ and VL */
+    ROPE_CPU_NEON = 1u << 4,   /* aarch64 */
+};
+
+/* Flags of rope_kernel.header.flags. */
+enum {
+    ROPE_IN_PLACE = 1u << 0, /* apply takes y == x, with equal strides */
+};
+
+/* The head of every descriptor. size = sizeof of the whole descriptor as its author compiled it. */
+typedef struct rope_header {
+    uint32_t abi;   /* ROPE_ABI */
+    uint32_t size;  /* bytes of the descriptor */
+    uint32_t kind;  /* rope_kind: which struct this is the head of */
+    uint32_t flags; /* see ROPE_IN_PLACE; unknown flags: the host refuses the kernel */
+} rope_header;
+
+typedef enum rope_scaling {
+    ROPE_SCALING_NONE = 0,
+    ROPE_SCALING_LINEAR = 1,       /* position interpolation: theta / factor */
+    ROPE_SCALING_NTK = 2,          /* base * factor^(d/(d-2)) */
+    ROPE_SCALING_NTK_SU = 3,       /* theta_i * factor^(-2(i+1)/d) */
+    ROPE_SCALING_DYNAMIC = 4,      /* dynamic NTK, of the sequence length */
+    ROPE_SCALING_YARN = 5,         /* YaRN as released code computes it */
+    ROPE_SCALING_YARN_PAPER = 6,   /* YaRN as the paper defines it */
+    ROPE_SCALING_LLAMA3 = 7,       /* Llama 3.1's three bands */
+    ROPE_SCALING_LONGROPE = 8,     /* per-pair factor lists, chosen by length */
+    ROPE_SCALING_PROPORTIONAL = 9, /* Gemma 4: a share of head_dim's frequencies, zeros after */
+} rope_scaling;
+
+/* How the pairs are shared out between position axes. */
+typedef enum rope_axes {
+    ROPE_AXES_TEXT = 0,              /* one axis */
+    ROPE_AXES_MROPE = 1,             /* t, h, w in contiguous sections (Qwen2-VL) */
+    ROPE_AXES_MROPE_INTERLEAVED = 2, /* t, h, w interleaved (Qwen3-VL) */
+    ROPE_AXES_HEIGHT_WIDTH = 3,      /* 2-D axial: first half of the pairs by height */
+    ROPE_AXES_WIDTH_HEIGHT = 4,      /* 2-D axial: first half of the pairs by width */
+} rope_axes;
+
+/* A list of numbers in a spec; count 0 = absent. */
+typedef struct rope_list {
+    const double *values;
+    int64_t count;
+} rope_list;
+
+/* What to rotate by. Numbers are the nearest f64 of what the user wrote. A number that is absent is
+ * NaN (scaling parameters) and its default is the definition's, filled in by validation. */
+typedef struct rope_spec {
+    uint32_t size;                 /* sizeof(rope_spec) */
+    uint32_t pairing;              /* rope_pairing */
+    int64_t head_dim;              /* elements of a row, >= 2 */
+    int64_t rotary_dim;            /* elements that rotate, even, 2..head_dim */
+    int64_t rotary_offset;         /* first element that rotates; usually 0 */
+    double base;                   /* > 1; Hugging Face: rope_theta */
+    uint32_t scaling;              /* rope_scaling */
+    uint32_t axes;                 /* rope_axes */
+    double factor;                 /* scaling factor s */
+    double low, high;              /* llama3: low_freq_factor, high_freq_factor */
+    double original;               /* trained length L before scaling, positions */
+    double beta_fast, beta_slow;   /* yarn: rotations over L at the ends of the ramp */
+    double mscale, mscale_all_dim; /* yarn: magnitudes (DeepSeek) */
+    double attention_factor;       /* A given outright */
+    double length;                 /* dynamic, longrope: current sequence length, positions */
+    double max_position;           /* longrope: extended length, positions */
+    double share;                  /* proportional: share of head_dim that rotates */
+    uint32_t truncate;             /* yarn: round the ramp's ends to whole pairs; 1 by default */
+    uint32_t exponent_by_head;     /* exponent 2i/head_dim where 2i/rotary_dim is the rule */
+    rope_list short_factors, long_factors; /* longrope: rotary_dim/2 each */
+    rope_list sections;                    /* axes: pairs of each axis, sum = rotary_dim/2 */
+    rope_list divisors;                    /* ggml's rope_freqs: frequency divisors, rotary_dim/2 */
+    rope_list inv_freq;                    /* explicit inverse frequencies, rotary_dim/2 */
+} rope_spec;
+
+/* What a plan is made from. The host resolves the frequencies; pairs = spec->rotary_dim / 2. */
+typedef struct rope_plan_args {
+    uint32_t size;  /* sizeof(rope_plan_args) */
+    uint32_t flags; /* none defined */
+    const rope_spec *spec;
+    uint32_t dtype;               /* rope_dtype of x and y */
+    uint32_t axis_count;          /* 1..ROPE_MAX_AXES */
+    int64_t first[ROPE_MAX_AXES]; /* window of positions on every axis, both ends included */
+    int64_t last[ROPE_MAX_AXES];
+    int64_t pairs;
+    const double *frequency_hi; /* [pairs] radians a position, scaling applied: nearest f64 ... */
+    const double
+        *frequency_lo;   /* [pairs] ... and what it leaves; |hi + lo - exact| <= 2^-98 |exact| */
+    const uint8_t *axis; /* [pairs] position axis of each pair, < axis_count */
+    double attention_factor; /* A, > 0 */
+} rope_plan_args;
+
+/* A tensor [tokens][heads][head_dim]; element stride 1, aligned to one element only. */
+typedef struct rope_view {
+    void *data;
+    int64_t tokens, heads;
+    int64_t token_stride, head_stride; /* in elements */
+} rope_view;
+
+typedef struct rope_plan rope_plan; /* the kernel's own */
+
+/* Arithmetic that a kernel declares to go through, for error attribution. */
+typedef enum rope_arithmetic {
+    ROPE_ARITHMETIC_UNDECLARED = 0,
+    ROPE_ARITHMETIC_F32 = 1,     /* f32, products and sum each rounded */
+    ROPE_ARITHMETIC_F32_FMA = 2, /* f32, one product inside an fma */
+    ROPE_ARITHMETIC_F64 = 3,     /* f64, one rounding to storage at the end */
+    ROPE_ARITHMETIC_F64_FMA = 4,
+} rope_arithmetic;
+
+/* Number formats inside a kernel; 0 = undeclared. */
+typedef enum rope_format {
+    ROPE_FORMAT_UNDECLARED = 0,
+    ROPE_FORMAT_F32 = 1,
+    ROPE_FORMAT_F64 = 2,
+    ROPE_FORMAT_DD = 3,             /* two f64 */
+    ROPE_FORMAT_F32_RECURRENCE = 4, /* each from the one before, in f32 */
+    ROPE_FORMAT_FIXED64 = 5,        /* 64-bit fraction of a turn */
+    ROPE_FORMAT_F16 = 6,
+    ROPE_FORMAT_BF16 = 7,
+} rope_format;
+
+typedef struct rope_pipeline {
+    uint32_t frequency, angle, table; /* rope_format: inverse frequency, angle, cos and sin */
+    uint32_t arithmetic;              /* rope_arithmetic of the rotation */
+} rope_pipeline;
+
+/* A rotation kernel. Plans are immutable and shared between threads; apply is reentrant, allocates
+ * nothing, starts no thread, and leaves the floating-point environment as it found it. */
+typedef struct rope_kernel {
+    rope_header header;     /* kind ROPE_ROTATION */
+    const char *name;       /* = file name = symbol suffix; [a-z0-9_]+ */
+    const char *summary;    /* one line */
+    uint32_t pairings;      /* bit 1 << rope_pairing of each that is taken */
+    uint32_t dtypes;        /* bit 1 << rope_dtype of each that is taken */
+    uint32_t cpu_features;  /* ROPE_CPU_* that apply or plan needs */
+    rope_pipeline pipeline; /* optional: all zero = undeclared */
+
+    /* All precomputation. On success *plan is owned by the caller until destroy. */
+    rope_status (*plan)(const rope_plan_args *args, rope_plan **plan);
+
+    /* Rotates [rotary_offset, rotary_offset + rotary_dim) of every row of x into y and copies the
+     * rest. positions: int64 [tokens][axis_count] with position_stride elements from one token to
+     * the next; any order, repeated, negative. x and y have equal tokens and heads and their own
+     * strides, and are identical (only with ROPE_IN_PLACE) or disjoint. x is not written. */
+    rope_status (*apply)(const rope_plan *plan, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride);
+
+    void (*destroy)(rope_plan *plan); /* plan may be NULL */
+
+    size_t (*plan_bytes)(const rope_plan *plan); /* memory that the plan holds, bytes */
+
+    /* The contract: the largest normwise error of a pair,
+     *     |y - exact|_2 / (A |x pair|_2 u),
+     * at this position (on the pair's axis) for any finite x whose result neither overflows nor
+     * underflows (an underflow adds at most 2 smallest subnormals a component). NaN, infinite,
+     * negative or >= sqrt(2)/u means that there is none. Derived in a comment above the kernel. */
+    double (*error_bound)(const rope_plan_args *args, int64_t position, int64_t pair);
+} rope_kernel;
+
+/* What a plug-in exports under the name "tightrope_kernels": *count descriptors, each a struct that
+ * begins with a rope_header. NULL = none for this host_abi (ROPE_ABI of the host). */
+typedef const rope_header *const *rope_plugin_entry(uint32_t host_abi, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

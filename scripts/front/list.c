@@ -1,0 +1,75 @@
+/* `tightrope list`: what this build knows. First column = name. */
+#include <string.h>
+
+#include "impl/registry.h"
+#include "scripts/front/rows.h"
+#include "scripts/front/verbs.h"
+
+static void bits_text(uint32_t bits, const char *(*name)(uint32_t), char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < 32; i++)
+        if ((bits & 1u << i) && name(i) != NULL && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "+" : "", name(i));
+}
+
+static void list_kernels(rows_writer *w)
+{
+    size_t count;
+    const rope_header *const *kernels = rope_registry(&count);
+    uint32_t here = rope_cpu_features();
+    for (size_t i = 0; i < count; i++) {
+        if (kernels[i]->kind != ROPE_ROTATION)
+            continue;
+        const rope_kernel *kernel = (const rope_kernel *)kernels[i];
+        char text[64];
+        rows_text(w, kernel->name);
+        bits_text(kernel->pairings, rope_pairing_name, text, sizeof text);
+        rows_text(w, text);
+        bits_text(kernel->dtypes, rope_dtype_name, text, sizeof text);
+        rows_text(w, text);
+        rope_cpu_features_text(kernel->cpu_features, text, sizeof text);
+        rows_text(w, text);
+        rows_text(w, (kernel->cpu_features & ~here) == 0 ? "yes" : "no");
+        rows_text(w, kernel->summary);
+        rows_end(w);
+    }
+}
+
+static const struct {
+    const char *name, *columns;
+    void (*list)(rows_writer *w);
+} topics[] = {
+    {"kernels", "name,pairings,dtypes,needs,runs_here,summary", list_kernels},
+};
+
+int verb_list(int argc, char **argv)
+{
+    const char *csv = NULL;
+    front_values operands = {0};
+    const front_option options[] = {
+        {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &csv}, {0}};
+    int status = front_parse(
+        argc, argv, "list kernels|presets|properties|mutants|scalings|encodings [--csv[=FILE]]",
+        "Lists what this build knows; the first column is the name.", options, &operands);
+    if (status != -1)
+        return status;
+    if (operands.count != 2) /* the first operand is the verb itself */
+        return front_usage(
+            "list",
+            "one topic expected: kernels, presets, properties, mutants, scalings or encodings");
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+        if (strcmp(topics[i].name, operands.items[1]) == 0) {
+            rope_error error;
+            rows_writer *w = rows_create(csv != NULL ? csv : "-", topics[i].columns, &error);
+            if (w == NULL)
+                return front_usage("list", "%s", error.text);
+            topics[i].list(w);
+            return rows_commit(w, &error) ? FRONT_HOLDS : front_usage("list", "%s", error.text);
+        }
+    return front_usage(
+        "list",
+        "unknown topic '%s', expected kernels, presets, properties, mutants, scalings or encodings",
+        operands.items[1]);
+}

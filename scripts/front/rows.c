@@ -1,0 +1,294 @@
+#include "scripts/front/rows.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- files written whole or not at all ---- */
+
+enum { MAX_TEMPORARIES = 16, PATH_SIZE = 4096 };
+static char temporaries[MAX_TEMPORARIES][PATH_SIZE]; /* "" = free; read by the signal handler */
+
+static void remember(const char *path)
+{
+    for (int i = 0; i < MAX_TEMPORARIES; i++)
+        if (temporaries[i][0] == '\0') {
+            memcpy(temporaries[i], path, strlen(path) + 1);
+            return;
+        }
+}
+
+static void forget(const char *path)
+{
+    for (int i = 0; i < MAX_TEMPORARIES; i++)
+        if (strcmp(temporaries[i], path) == 0)
+            temporaries[i][0] = '\0';
+}
+
+void rows_remove_temporaries(void)
+{
+    for (int i = 0; i < MAX_TEMPORARIES; i++)
+        if (temporaries[i][0] != '\0')
+            unlink(temporaries[i]);
+}
+
+FILE *rows_file_create(const char *path, char *temporary, size_t size, rope_error *error)
+{
+    if ((size_t)snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid()) >= size ||
+        strlen(temporary) >= PATH_SIZE) {
+        rope_fail(error, "cannot write %s: its name is too long", path);
+        return NULL;
+    }
+    FILE *file = fopen(temporary, "w");
+    if (file == NULL) {
+        rope_fail(error, "cannot write %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    remember(temporary);
+    return file;
+}
+
+bool rows_file_commit(FILE *file, const char *temporary, const char *path, rope_error *error)
+{
+    /* A full disk shows at the flush, the sync or the close. */
+    bool good = fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
+    int cause = errno;
+    if (fclose(file) != 0 && good) {
+        good = false;
+        cause = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        cause = errno;
+    }
+    if (!good)
+        unlink(temporary);
+    forget(temporary);
+    return good || rope_fail(error, "cannot write %s: %s", path, strerror(cause ? cause : EIO));
+}
+
+/* ---- writer ---- */
+
+struct rows_writer {
+    FILE *file;
+    bool standard_output;
+    char path[PATH_SIZE], temporary[PATH_SIZE];
+    int columns, field; /* fields written of the current row */
+    bool wrong; /* a row with another number of fields: a defect of ours, reported at commit */
+};
+
+rows_writer *rows_create(const char *path, const char *columns, rope_error *error)
+{
+    rows_writer *w = calloc(1, sizeof *w);
+    if (w == NULL || strlen(path) >= PATH_SIZE) {
+        rope_fail(error,
+                  w == NULL ? "out of memory" : "cannot write %.100s...: its name is too long",
+                  path);
+        free(w);
+        return NULL;
+    }
+    w->standard_output = *path == '\0' || strcmp(path, "-") == 0;
+    strcpy(w->path, path);
+    w->file = w->standard_output ? stdout
+                                 : rows_file_create(path, w->temporary, sizeof w->temporary, error);
+    if (w->file == NULL) {
+        free(w);
+        return NULL;
+    }
+    w->columns = 1;
+    for (const char *c = columns; *c != '\0'; c++)
+        w->columns += *c == ',';
+    fprintf(w->file, "%s\n", columns);
+    return w;
+}
+
+static void separate(rows_writer *w)
+{
+    if (w->field++ > 0)
+        fputc(',', w->file);
+}
+
+void rows_text(rows_writer *w, const char *text)
+{
+    separate(w);
+    csv_fwrite(w->file, text, strlen(text));
+}
+
+void rows_number(rows_writer *w, double value)
+{
+    separate(w);
+    if (!isnan(value))
+        fprintf(w->file, "%.17g", value);
+}
+
+void rows_integer(rows_writer *w, int64_t value)
+{
+    separate(w);
+    fprintf(w->file, "%lld", (long long)value);
+}
+
+void rows_hex(rows_writer *w, double value)
+{
+    separate(w);
+    if (!isnan(value))
+        fprintf(w->file, "%a", value);
+}
+
+void rows_empty(rows_writer *w)
+{
+    separate(w);
+}
+
+void rows_end(rows_writer *w)
+{
+    w->wrong |= w->field != w->columns;
+    w->field = 0;
+    fputc('\n', w->file);
+}
+
+bool rows_commit(rows_writer *w, rope_error *error)
+{
+    bool good;
+    if (w->wrong) {
+        rope_fail(error, "internal: a row of %s has another number of fields than its %d columns",
+                  w->standard_output ? "standard output" : w->path, w->columns);
+        rows_abandon(w);
+        return false;
+    }
+    if (w->standard_output)
+        good = (fflush(stdout) == 0 && !ferror(stdout)) ||
+               rope_fail(error, "cannot write to standard output");
+    else
+        good = rows_file_commit(w->file, w->temporary, w->path, error);
+    free(w);
+    return good;
+}
+
+void rows_abandon(rows_writer *w)
+{
+    if (!w->standard_output) {
+        fclose(w->file);
+        unlink(w->temporary);
+        forget(w->temporary);
+    }
+    free(w);
+}
+
+/* ---- reader ---- */
+
+typedef struct {
+    rows_table *table;
+    char **fields;
+    size_t count, capacity, in_row;
+    size_t line;
+    const char *problem;
+} reading;
+
+static void on_field(void *data, size_t length, void *context)
+{
+    reading *r = context;
+    if (r->problem != NULL)
+        return;
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 256;
+        char **fields = realloc(r->fields, capacity * sizeof *fields);
+        if (fields == NULL) {
+            r->problem = "out of memory";
+            return;
+        }
+        r->fields = fields;
+        r->capacity = capacity;
+    }
+    char *copy = malloc(length + 1);
+    if (copy == NULL) {
+        r->problem = "out of memory";
+        return;
+    }
+    if (length > 0)
+        memcpy(copy, data, length);
+    copy[length] = '\0';
+    r->fields[r->count++] = copy;
+    r->in_row++;
+}
+
+static void on_row(int terminator, void *context)
+{
+    (void)terminator;
+    reading *r = context;
+    if (r->problem != NULL)
+        return;
+    r->line++;
+    if (r->table->columns == 0)
+        r->table->columns = r->in_row;
+    else if (r->in_row != r->table->columns)
+        r->problem = "has another number of fields than the header";
+    r->in_row = 0;
+}
+
+bool rows_read(const char *path, rows_table *table, rope_error *error)
+{
+    *table = (rows_table){0};
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    struct csv_parser parser;
+    reading r = {.table = table};
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+        r.problem = "out of memory";
+    char buffer[1 << 16];
+    size_t got;
+    while (r.problem == NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
+        if (csv_parse(&parser, buffer, got, on_field, on_row, &r) != got)
+            r.problem = "is no CSV (a stray quote)";
+    if (r.problem == NULL && ferror(file))
+        r.problem = "cannot be read";
+    if (r.problem == NULL && csv_fini(&parser, on_field, on_row, &r) != 0)
+        r.problem = "is no CSV (an open quote at the end)";
+    csv_free(&parser);
+    fclose(file);
+    if (r.problem == NULL && table->columns == 0)
+        r.problem = "is empty, expected a header";
+    if (r.problem != NULL) {
+        for (size_t i = 0; i < r.count; i++)
+            free(r.fields[i]);
+        free(r.fields);
+        *table = (rows_table){0};
+        return rope_fail(error, "%s: row %zu %s", path, r.line + (r.in_row > 0), r.problem);
+    }
+    table->names = r.fields;
+    table->fields = r.fields + table->columns;
+    table->rows = r.count / table->columns - 1;
+    return true;
+}
+
+void rows_free(rows_table *table)
+{
+    for (size_t i = 0; i < table->columns * (table->rows + 1); i++)
+        free(table->names[i]);
+    free(table->names);
+    *table = (rows_table){0};
+}
+
+int rows_column(const rows_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+const char *rows_field(const rows_table *table, size_t row, int column)
+{
+    return column < 0 ? "" : table->fields[row * table->columns + (size_t)column];
+}
+
+double rows_field_number(const rows_table *table, size_t row, int column)
+{
+    const char *text = rows_field(table, row, column);
+    char *end;
+    double value = strtod(text, &end);
+    return end == text || *end != '\0' ? NAN : value;
+}

@@ -1,0 +1,50 @@
+/* Rows in CSV, written and read with libcsv. A file is written beside its name and renamed when
+ * complete: whole or not at all. Text is always quoted, numbers are bare with 17 significant
+ * digits, empty where not applicable. */
+#ifndef FRONT_ROWS_H
+#define FRONT_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "impl/error.h"
+
+typedef struct rows_writer rows_writer;
+
+/* path "" or "-" = stdout. columns: "run,kernel,..." . NULL with a line. */
+rows_writer *rows_create(const char *path, const char *columns, rope_error *error);
+void rows_text(rows_writer *w, const char *text);
+void rows_number(rows_writer *w, double value); /* NaN: empty field */
+void rows_integer(rows_writer *w, int64_t value);
+void rows_hex(rows_writer *w, double value); /* a hex float; NaN: empty field */
+void rows_empty(rows_writer *w);
+void rows_end(rows_writer *w); /* ends the row; as many fields as columns, else the writer fails */
+/* Flushes, checks, renames; false with a line (disk full, ...), the file is then gone. Frees w. */
+bool rows_commit(rows_writer *w, rope_error *error);
+void rows_abandon(rows_writer *w); /* removes the temporary file */
+
+/* A table in memory. */
+typedef struct rows_table {
+    size_t columns, rows;
+    char **names;  /* [columns] */
+    char **fields; /* [rows * columns] */
+} rows_table;
+
+/* Reads a CSV with a header line. False with path and line. */
+bool rows_read(const char *path, rows_table *table, rope_error *error);
+void rows_free(rows_table *table);
+/* Index of a column, or -1. */
+int rows_column(const rows_table *table, const char *name);
+const char *rows_field(const rows_table *table, size_t row, int column); /* "" for column -1 */
+double rows_field_number(const rows_table *table, size_t row,
+                         int column); /* NaN when empty or no number */
+
+/* A text file written whole or not at all (Markdown, HTML, SVG, JSON). */
+FILE *rows_file_create(const char *path, char *temporary, size_t size, rope_error *error);
+bool rows_file_commit(FILE *file, const char *temporary, const char *path, rope_error *error);
+
+/* Removes every temporary file that is open; for a signal handler's use, so async-signal-safe. */
+void rows_remove_temporaries(void);
+
+#endif

@@ -1,0 +1,46 @@
+/* The `tightrope` command: picks a verb. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scripts/front/front.h"
+#include "scripts/front/rows.h"
+
+static void on_interrupt(int signal_number)
+{
+    rows_remove_temporaries();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void print_help(void)
+{
+    printf("usage: tightrope VERB [OPTION]...   (tightrope VERB --help)\n\n");
+    for (const front_entry *e = front_verbs; e->name != NULL; e++)
+        printf("  %-9s %s\n", e->name, e->summary);
+    printf("\nexit status: 0 all hold; 1 a check fell short; 2 wrong usage or unusable file; 3 "
+           "something is missing\n");
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
+    if (argc < 2)
+        return front_usage(NULL,
+                           "no verb given, expected one of those that `tightrope --help` lists");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help();
+        return fflush(stdout) == 0 ? FRONT_HOLDS : FRONT_USAGE;
+    }
+    for (const front_entry *e = front_verbs; e->name != NULL; e++)
+        if (strcmp(e->name, argv[1]) == 0) {
+            int status = e->run(argc - 1, argv + 1);
+            if (fflush(stdout) != 0 || ferror(stdout))
+                return front_usage(e->name, "cannot write to standard output");
+            return status;
+        }
+    return front_usage(
+        NULL, "unknown verb '%s', expected one of those that `tightrope --help` lists", argv[1]);
+}

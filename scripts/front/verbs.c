@@ -1,0 +1,10 @@
+/* The table of verbs: one line each. A verb lives with the part that does its work. */
+#include "scripts/front/verbs.h"
+
+#include <stddef.h>
+
+const front_entry front_verbs[] = {
+    {"list", "what this build knows: kernels, presets, properties, mutants, scalings, encodings",
+     verb_list},
+    {NULL, NULL, NULL},
+};
