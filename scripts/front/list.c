@@ -55,12 +55,12 @@ int verb_list(int argc, char **argv)
         "Lists what this build knows; the first column is the name.", options, &operands);
     if (status != -1)
         return status;
-    if (operands.count != 2) /* the first operand is the verb itself */
+    if (operands.count != 1)
         return front_usage(
             "list",
             "one topic expected: kernels, presets, properties, mutants, scalings or encodings");
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-        if (strcmp(topics[i].name, operands.items[1]) == 0) {
+        if (strcmp(topics[i].name, operands.items[0]) == 0) {
             rope_error error;
             rows_writer *w = rows_create(csv != NULL ? csv : "-", topics[i].columns, &error);
             if (w == NULL)
@@ -71,5 +71,5 @@ int verb_list(int argc, char **argv)
     return front_usage(
         "list",
         "unknown topic '%s', expected kernels, presets, properties, mutants, scalings or encodings",
-        operands.items[1]);
+        operands.items[0]);
 }
