@@ -3,6 +3,7 @@ CC ?= cc
 CXX ?= c++
 BUILD ?= build
 PREFIX ?= /usr/local
+VERSION := 0.1.0
 OPT ?= -O2 -g
 
 # Contraction is off: an fma is one because the code says fma(). No value-changing flag is allowed here, and the
@@ -70,6 +71,14 @@ verify: $(BUILD)/tightrope $(TESTS)
 
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)
+
+# The command, the kernel header and a pkg-config file for plug-ins.
+install: $(BUILD)/tightrope
+	install -D -m 755 $(BUILD)/tightrope $(DESTDIR)$(PREFIX)/bin/tightrope
+	install -D -m 644 impl/rope.h $(DESTDIR)$(PREFIX)/include/tightrope/rope.h
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	printf 'prefix=%s\nName: tightrope\nDescription: kernel ABI of the Tightrope harness\nVersion: $(VERSION)\nCflags: -I$${prefix}/include/tightrope\n' \
+	    "$(PREFIX)" >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tightrope.pc
 
 clean:
 	rm -rf $(BUILD)
