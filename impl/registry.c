@@ -8,13 +8,21 @@
 #endif
 
 #define ROPE_REGISTER_ROTATION(name) extern const rope_kernel rope_##name;
+#define ROPE_REGISTER_TABLE_ADD(name) extern const rope_table_kernel rope_##name;
+#define ROPE_REGISTER_SCORE_BIAS(name) extern const rope_bias_kernel rope_##name;
 #include "impl/registry.def"
 #undef ROPE_REGISTER_ROTATION
+#undef ROPE_REGISTER_TABLE_ADD
+#undef ROPE_REGISTER_SCORE_BIAS
 
 static const rope_header *const kernels[] = {
 #define ROPE_REGISTER_ROTATION(name) &rope_##name.header,
+#define ROPE_REGISTER_TABLE_ADD(name) &rope_##name.header,
+#define ROPE_REGISTER_SCORE_BIAS(name) &rope_##name.header,
 #include "impl/registry.def"
 #undef ROPE_REGISTER_ROTATION
+#undef ROPE_REGISTER_TABLE_ADD
+#undef ROPE_REGISTER_SCORE_BIAS
 };
 
 const rope_header *const *rope_registry(size_t *count)
@@ -129,38 +137,81 @@ double rope_dtype_smallest(uint32_t dtype)
     return dtypes[dtype].smallest;
 }
 
+static bool check_name(const char *name, const char *summary, rope_error *error)
+{
+    const char *letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    if (name == NULL || *name == '\0' || strspn(name, letters) != strlen(name) || strlen(name) > 63)
+        return rope_fail(error, "kernel has no name of 1 to 63 characters a-z, 0-9 and _");
+    if (summary == NULL)
+        return rope_fail(error, "kernel %s has no summary", name);
+    return true;
+}
+
+static bool check_dtypes(const char *name, uint32_t dtypes_taken, rope_error *error)
+{
+    if (dtypes_taken == 0 || dtypes_taken >= 1u << DTYPES)
+        return rope_fail(error, "kernel %s has dtypes %#x, expected bits 0 to 3", name,
+                         dtypes_taken);
+    return true;
+}
+
+static bool check_functions(const char *name, bool present, rope_error *error)
+{
+    return present ||
+           rope_fail(error, "kernel %s lacks one of plan, apply, destroy, plan_bytes, error_bound",
+                     name);
+}
+
+static bool check_rotation(const rope_kernel *k, rope_error *error)
+{
+    if (!check_name(k->name, k->summary, error) || !check_dtypes(k->name, k->dtypes, error))
+        return false;
+    if (k->pairings == 0 || k->pairings >= 1u << 2)
+        return rope_fail(error, "kernel %s has pairings %#x, expected bits 0 and 1", k->name,
+                         k->pairings);
+    return check_functions(
+        k->name, k->plan && k->apply && k->destroy && k->plan_bytes && k->error_bound, error);
+}
+
+static bool check_table(const rope_table_kernel *k, rope_error *error)
+{
+    return check_name(k->name, k->summary, error) && check_dtypes(k->name, k->dtypes, error) &&
+           check_functions(k->name,
+                           k->plan && k->apply && k->destroy && k->plan_bytes && k->error_bound,
+                           error);
+}
+
+static bool check_bias(const rope_bias_kernel *k, rope_error *error)
+{
+    return check_name(k->name, k->summary, error) && check_dtypes(k->name, k->dtypes, error) &&
+           check_functions(k->name,
+                           k->plan && k->apply && k->destroy && k->plan_bytes && k->error_bound,
+                           error);
+}
+
 bool rope_kernel_check(const rope_header *header, rope_error *error)
 {
+    static const size_t sizes[] = {sizeof(rope_kernel), sizeof(rope_table_kernel),
+                                   sizeof(rope_bias_kernel)};
     if (header == NULL)
-        return rope_fail(error, "descriptor is NULL, expected a rope_kernel");
+        return rope_fail(error, "descriptor is NULL, expected one that begins with a rope_header");
     if (header->abi != ROPE_ABI)
         return rope_fail(error, "descriptor has abi %u, expected %u", header->abi,
                          (unsigned)ROPE_ABI);
-    if (header->kind != ROPE_ROTATION)
-        return rope_fail(error, "descriptor has unknown kind %u, expected %u (rotation)",
-                         header->kind, (unsigned)ROPE_ROTATION);
-    if (header->size < sizeof(rope_kernel))
+    if (header->kind > ROPE_SCORE_BIAS)
+        return rope_fail(error, "descriptor has unknown kind %u, expected 0 to %u", header->kind,
+                         (unsigned)ROPE_SCORE_BIAS);
+    if (header->size < sizes[header->kind])
         return rope_fail(error, "descriptor has %u bytes, expected at least %zu", header->size,
-                         sizeof(rope_kernel));
+                         sizes[header->kind]);
     if (header->flags & ~(uint32_t)ROPE_IN_PLACE)
         return rope_fail(error, "descriptor has unknown flags %#x", header->flags);
-    const rope_kernel *kernel = (const rope_kernel *)header;
-    if (kernel->name == NULL || *kernel->name == '\0' ||
-        strspn(kernel->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(kernel->name) ||
-        strlen(kernel->name) > 63)
-        return rope_fail(error, "kernel has no name of 1 to 63 characters a-z, 0-9 and _");
-    if (kernel->summary == NULL)
-        return rope_fail(error, "kernel %s has no summary", kernel->name);
-    if (kernel->pairings == 0 || kernel->pairings >= 1u << 2)
-        return rope_fail(error, "kernel %s has pairings %#x, expected bits 0 and 1", kernel->name,
-                         kernel->pairings);
-    if (kernel->dtypes == 0 || kernel->dtypes >= 1u << DTYPES)
-        return rope_fail(error, "kernel %s has dtypes %#x, expected bits 0 to 3", kernel->name,
-                         kernel->dtypes);
-    if (!kernel->plan || !kernel->apply || !kernel->destroy || !kernel->plan_bytes ||
-        !kernel->error_bound)
-        return rope_fail(error,
-                         "kernel %s lacks one of plan, apply, destroy, plan_bytes, error_bound",
-                         kernel->name);
-    return true;
+    switch (header->kind) {
+    case ROPE_ROTATION:
+        return check_rotation((const rope_kernel *)header, error);
+    case ROPE_TABLE_ADD:
+        return check_table((const rope_table_kernel *)header, error);
+    default:
+        return check_bias((const rope_bias_kernel *)header, error);
+    }
 }

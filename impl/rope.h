@@ -215,6 +215,79 @@ typedef struct rope_kernel {
     double (*error_bound)(const rope_plan_args *args, int64_t position, int64_t pair);
 } rope_kernel;
 
+/* ---- Other position encodings, which RoPE is compared with ----
+ *
+ * Their contract: the largest |y - exact| / (u (|x| + |p|)), x the input element (embedding or
+ * score), p the exact position term that is added to it, exact = x + p; a sinusoidal row is made of
+ * pairs (sin, cos) of norm 1, and |p| counts as 1 there. Bounds and overflow as for rope_kernel. */
+
+/* Where sin and cos of a sinusoidal row lie. */
+typedef enum rope_layout {
+    ROPE_LAYOUT_PAPER =
+        0, /* p[2i] = sin(t w_i), p[2i+1] = cos(t w_i), w_i = base^(-2i/dim): Vaswani et al. */
+    ROPE_LAYOUT_CONCAT =
+        1, /* dim/2 sines, then dim/2 cosines, w_i = base^(-i/(dim/2-1)): tensor2tensor */
+} rope_layout;
+
+/* What a plan of a ROPE_TABLE_ADD kernel is made from. */
+typedef struct rope_table_args {
+    uint32_t size;   /* sizeof(rope_table_args) */
+    uint32_t flags;  /* none defined */
+    uint32_t dtype;  /* rope_dtype of x and y */
+    uint32_t layout; /* rope_layout */
+    int64_t dim;     /* elements of a row; even for sinusoidal (>= 4 for ROPE_LAYOUT_CONCAT) */
+    const double *frequency_hi, *frequency_lo; /* sinusoidal: [dim/2] w_i as in rope_plan_args */
+    const float *table; /* learnt: [rows][dim], owned by the caller for the plan's life */
+    int64_t rows;       /* learnt: positions 0..rows-1 exist */
+} rope_table_args;
+
+/* A kernel that adds row p[position] to an embedding: y = x + p. */
+typedef struct rope_table_kernel {
+    rope_header header; /* kind ROPE_TABLE_ADD */
+    const char *name, *summary;
+    uint32_t dtypes, cpu_features;
+    rope_status (*plan)(const rope_table_args *args, rope_plan **plan);
+    /* x and y as in rope_kernel, rows of dim elements (heads is usually 1). A position that has no
+     * row gives ROPE_RANGE and leaves y untouched. */
+    rope_status (*apply)(const rope_plan *plan, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride);
+    void (*destroy)(rope_plan *plan);
+    size_t (*plan_bytes)(const rope_plan *plan);
+    double (*error_bound)(const rope_table_args *args, int64_t position, int64_t element);
+} rope_table_kernel;
+
+/* What a plan of a ROPE_SCORE_BIAS kernel is made from. */
+typedef struct rope_bias_args {
+    uint32_t size;  /* sizeof(rope_bias_args) */
+    uint32_t flags; /* none defined */
+    uint32_t dtype; /* rope_dtype of the scores */
+    uint32_t reserved;
+    int64_t heads; /* attention heads, >= 1, any count */
+} rope_bias_args;
+
+/* Scores [heads][queries][keys]; key stride 1. */
+typedef struct rope_scores {
+    void *data;
+    int64_t heads, queries, keys;
+    int64_t head_stride, query_stride; /* in elements */
+} rope_scores;
+
+/* A kernel that adds a bias to attention scores: y = x - slope_h |query position - key position|.
+ */
+typedef struct rope_bias_kernel {
+    rope_header header; /* kind ROPE_SCORE_BIAS */
+    const char *name, *summary;
+    uint32_t dtypes, cpu_features;
+    rope_status (*plan)(const rope_bias_args *args, rope_plan **plan);
+    /* x and y have equal shapes and are identical (with ROPE_IN_PLACE) or disjoint; positions int64
+     * [queries] and [keys], |difference| < 2^53, else ROPE_RANGE and y is untouched. */
+    rope_status (*apply)(const rope_plan *plan, const rope_scores *x, const rope_scores *y,
+                         const int64_t *query_positions, const int64_t *key_positions);
+    void (*destroy)(rope_plan *plan);
+    size_t (*plan_bytes)(const rope_plan *plan);
+    double (*error_bound)(const rope_bias_args *args, int64_t head, int64_t distance);
+} rope_bias_kernel;
+
 /* What a plug-in exports under the name "tightrope_kernels": *count descriptors, each a struct that
  * begins with a rope_header. NULL = none for this host_abi (ROPE_ABI of the host). */
 typedef const rope_header *const *rope_plugin_entry(uint32_t host_abi, size_t *count);

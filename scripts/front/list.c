@@ -37,11 +37,38 @@ static void list_kernels(rows_writer *w)
     }
 }
 
+static void list_encodings(rows_writer *w)
+{
+    static const char *const kinds[] = {"rotation", "table-add", "score-bias"};
+    static const char *const enters[] = {"rotates q and k", "added to the embedding",
+                                         "added to the scores"};
+    rows_text(w, "rope");
+    rows_text(w, kinds[ROPE_ROTATION]);
+    rows_text(w, enters[ROPE_ROTATION]);
+    rows_text(w, "rotation of q and k by position; its kernels: tightrope list kernels");
+    rows_end(w);
+    size_t count;
+    const rope_header *const *kernels = rope_registry(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (kernels[i]->kind == ROPE_ROTATION)
+            continue;
+        bool table = kernels[i]->kind == ROPE_TABLE_ADD;
+        const rope_table_kernel *t = (const rope_table_kernel *)kernels[i];
+        const rope_bias_kernel *b = (const rope_bias_kernel *)kernels[i];
+        rows_text(w, table ? t->name : b->name);
+        rows_text(w, kinds[kernels[i]->kind]);
+        rows_text(w, enters[kernels[i]->kind]);
+        rows_text(w, table ? t->summary : b->summary);
+        rows_end(w);
+    }
+}
+
 static const struct {
     const char *name, *columns;
     void (*list)(rows_writer *w);
 } topics[] = {
     {"kernels", "name,pairings,dtypes,needs,runs_here,summary", list_kernels},
+    {"encodings", "name,kind,enters,summary", list_encodings},
 };
 
 int verb_list(int argc, char **argv)
