@@ -16,7 +16,7 @@ CFLAGS_ALL += -Werror
 CXXFLAGS_ALL += -Werror
 endif
 CPPFLAGS_ALL := -I. -I$(BUILD) -D_GNU_SOURCE $(CPPFLAGS)
-LDLIBS_ALL := -lbenchmark -lrapidcheck -lmpfi -lmpfr -lgmp -lcsv -lcjson -lpthread -ldl -lm $(LDLIBS)
+LDLIBS_ALL := -lbenchmark -lrapidcheck -lmpfi -lmpfr -lgmp -lcsv -lcjson -lmd -lpthread -ldl -lm $(LDLIBS)
 # What only the tests need: cmocka, and Arb as the oracle's independent third opinion.
 TEST_LDLIBS := -lcmocka -lflint-arb -lflint
 

@@ -3,21 +3,29 @@
 #ifndef FRONT_ENVIRONMENT_H
 #define FRONT_ENVIRONMENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "impl/error.h"
 
 typedef struct front_run {
-    char id[17]; /* first 16 hex digits of the hash of the JSON text: the `run` column; set by
-                    front_run_finish */
+    char id[17]; /* first 16 hex digits of the SHA-256 of the JSON text, so of the file's
+                    (`sha256sum`): the `run` column; set by front_run_finish */
     char *json;  /* the text; set by front_run_finish */
     void *state;
 } front_run;
 
-/* Captures commit and dirty flag (of the build), compiler and flags, library versions, CPU model,
- * features, microcode, governor, load before, seed, time, command line (argv as main got it),
- * schema version. */
+/* argv[0] is the verb's name, or the program's as main got it; the record's "command_line" is the
+ * whole command, quoted for a shell.
+ *
+ * Captures commit and dirty flag (of the build), compiler and flags, library versions, CPU model,
+ * features, microcode, governor, load before, seed, time, command line (64-bit values are strings:
+ * JSON readers keep 53 bits), schema version. */
 bool front_run_begin(front_run *run, int argc, char **argv, uint64_t seed, rope_error *error);
+
+/* Adds a fact of the verb's own under "notes" (a tool's version, how a grid was thinned); before
+ * front_run_finish. The last of equal keys wins. */
+void front_run_note(front_run *run, const char *key, const char *value);
 
 /* Adds load after and duration, and sets id and json. Rows are written after this, since they carry
  * the id. */
@@ -26,5 +34,8 @@ bool front_run_finish(front_run *run, rope_error *error);
 /* Writes <directory>/<id>.json, whole or not at all. */
 bool front_run_write(const front_run *run, const char *directory, rope_error *error);
 void front_run_free(front_run *run);
+
+/* The 64 hex digits of the SHA-256 of a text. */
+void front_sha256(const char *text, size_t length, char hex[65]);
 
 #endif

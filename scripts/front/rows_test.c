@@ -1,0 +1,198 @@
+/* Rows: what is written is read back, files appear whole or not at all. */
+#include "scripts/front/rows.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/rows_test.XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void put(const char *path, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void reads_back_what_it_wrote(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",     "plain",     "a,b", "say \"no\"", "two\nlines",
+                                        "\r\n", " padded  ", "'",   "\"",         "\xc3\xa9"};
+    static const double numbers[] = {0.1, -0.0, 1e300, 0x1p-1074, 1.0 / 3, INFINITY, NAN, 1e22};
+    rope_error error;
+    const char *path = in_folder("rows.csv");
+    rows_writer *w = rows_create(path, "text,number,integer,hex,none", &error);
+    assert_non_null(w);
+    size_t count = sizeof texts / sizeof texts[0];
+    for (size_t i = 0; i < count; i++) {
+        rows_text(w, texts[i]);
+        rows_number(w, numbers[i % 8]);
+        rows_integer(w, INT64_MIN + (int64_t)i);
+        rows_hex(w, numbers[i % 8]);
+        rows_empty(w);
+        rows_end(w);
+    }
+    assert_int_not_equal(access(path, F_OK), 0); /* not before it is whole */
+    assert_true(rows_commit(w, &error));
+    rows_table table;
+    assert_true(rows_read(path, &table, &error));
+    assert_int_equal(table.rows, count);
+    assert_int_equal(table.columns, 5);
+    assert_int_equal(rows_column(&table, "hex"), 3);
+    assert_int_equal(rows_column(&table, "nothing"), -1);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(rows_field(&table, i, 0), texts[i]);
+        double number = rows_field_number(&table, i, 1), hex = rows_field_number(&table, i, 3);
+        assert_true(isnan(numbers[i % 8]) ? isnan(number) : number == numbers[i % 8]);
+        assert_true(isnan(numbers[i % 8]) ? isnan(hex) : hex == numbers[i % 8]);
+        assert_string_equal(rows_field(&table, i, 4), "");
+    }
+    assert_string_equal(rows_field(&table, 0, 2), "-9223372036854775808");
+    rows_free(&table);
+}
+
+static void leaves_nothing_of_an_unfinished_file(void **state)
+{
+    (void)state;
+    rope_error error;
+    const char *path = in_folder("half.csv");
+    rows_writer *w = rows_create(path, "a,b", &error);
+    assert_non_null(w);
+    rows_integer(w, 1);
+    rows_end(w); /* one field of two */
+    assert_false(rows_commit(w, &error));
+    assert_non_null(strstr(error.text, "number of fields"));
+    w = rows_create(path, "a", &error);
+    rows_abandon(w);
+    w = rows_create(path, "a", &error);
+    assert_non_null(w);
+    rows_remove_temporaries();
+    assert_false(rows_commit(w, &error)); /* its file is gone */
+    char command[128];
+    snprintf(command, sizeof command, "test -z \"$(ls %s | grep half)\"", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void refuses_paths_it_cannot_write(void **state)
+{
+    (void)state;
+    rope_error error;
+    assert_null(rows_create("/proc/no/such.csv", "a", &error));
+    assert_non_null(strstr(error.text, "/proc/no/such.csv"));
+    char *longest = malloc(8192);
+    memset(longest, 'a', 8191);
+    longest[8191] = '\0';
+    assert_null(rows_create(longest, "a", &error));
+    free(longest);
+    char directory[256];
+    snprintf(directory, sizeof directory, "%s", in_folder("folder"));
+    assert_int_equal(mkdir(directory, 0700), 0);
+    rows_writer *w = rows_create(directory, "a", &error);
+    assert_true(w == NULL || !rows_commit(w, &error));
+}
+
+static void tells_a_full_disk_and_spares_the_device(void **state)
+{
+    (void)state;
+    rope_error error;
+    rows_writer *w = rows_create("/dev/full", "a", &error);
+    assert_non_null(w);
+    assert_false(rows_commit(w, &error));
+    assert_non_null(strstr(error.text, "/dev/full"));
+    struct stat status;
+    assert_int_equal(stat("/dev/full", &status), 0);
+    assert_true(S_ISCHR(status.st_mode)); /* a rename would have made it a file */
+}
+
+static void refuses_what_is_no_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *word;
+    } bad[] = {{"", "empty"},
+               {"a,b\n1\n", "number of fields"},
+               {"a,b\n1,2,3\n", "number of fields"},
+               {"a\n\"open", "quote"},
+               {"a\n\"x\"y\n", "quote"}};
+    rope_error error;
+    rows_table table;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *path = in_folder("bad.csv");
+        put(path, bad[i].bytes, strlen(bad[i].bytes));
+        assert_false(rows_read(path, &table, &error));
+        assert_non_null(strstr(error.text, bad[i].word));
+        assert_non_null(strstr(error.text, path));
+    }
+    assert_false(rows_read(in_folder("none.csv"), &table, &error));
+    assert_false(rows_read(folder, &table, &error)); /* a folder */
+}
+
+static void survives_any_bytes(void **state)
+{
+    (void)state;
+    rope_error error;
+    rows_table table;
+    uint64_t seed = 1;
+    static const char alphabet[] = "a1,,\"\"\n\n\r\xff.";
+    for (int trial = 0; trial < 2000; trial++) {
+        char bytes[64];
+        size_t length = 0;
+        for (; length < sizeof bytes; length++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            if (seed >> 58 == 0)
+                break;
+            bytes[length] = alphabet[(seed >> 33) % sizeof alphabet];
+        }
+        const char *path = in_folder("any.csv");
+        put(path, bytes, length);
+        if (!rows_read(path, &table, &error))
+            continue;
+        for (size_t r = 0; r < table.rows; r++)
+            for (size_t c = 0; c < table.columns; c++)
+                assert_non_null(rows_field(&table, r, (int)c));
+        rows_free(&table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_back_what_it_wrote),
+        cmocka_unit_test(leaves_nothing_of_an_unfinished_file),
+        cmocka_unit_test(refuses_paths_it_cannot_write),
+        cmocka_unit_test(tells_a_full_disk_and_spares_the_device),
+        cmocka_unit_test(refuses_what_is_no_table),
+        cmocka_unit_test(survives_any_bytes),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
