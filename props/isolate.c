@@ -1,0 +1,327 @@
+#include "props/isolate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum { WATCHES = 8, SIGNAL_STACK = 1 << 16 };
+
+/* What a child tells its parent. */
+typedef struct prop_board {
+    volatile uint64_t beat;
+    volatile uint32_t finished;
+    volatile uint32_t has_address;
+    volatile uint64_t nearest_start, nearest_end, address; /* of the faulting access */
+    char nearest[24];
+} prop_board;
+
+static prop_board *board; /* this child's own; NULL in the parent */
+static struct {
+    const char *name;
+    uintptr_t start, end;
+} watches[WATCHES];
+
+prop_limits prop_limits_default(void)
+{
+    double slow = SANITIZED ? 10 : 1;
+    return (prop_limits){2 * slow, 30 * slow, (uint64_t)1 << 30};
+}
+
+void *prop_share(size_t bytes)
+{
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+void prop_unshare(void *shared, size_t bytes)
+{
+    if (shared != NULL)
+        munmap(shared, bytes);
+}
+
+void prop_beat(void)
+{
+    if (board != NULL)
+        board->beat++;
+}
+
+void prop_watch(int slot, const char *name, const void *start, const void *end)
+{
+    watches[slot].name = name;
+    watches[slot].start = (uintptr_t)start;
+    watches[slot].end = (uintptr_t)end;
+}
+
+/* ---- inside the child ---- */
+
+static uint64_t distance(uintptr_t address, uintptr_t start, uintptr_t end)
+{
+    return address < start ? start - address : address >= end ? address - end : 0;
+}
+
+/* On its own stack, so that an overflow of the main one is reported too. Only stores: the text is
+ * made by the parent. */
+static void on_fault(int signal_number, siginfo_t *information, void *context)
+{
+    (void)context;
+    uintptr_t address = (uintptr_t)information->si_addr;
+    /* si_addr is of the faulting access only for a fault that the machine raised (si_code > 0). */
+    if (information->si_code > 0 && (signal_number == SIGSEGV || signal_number == SIGBUS)) {
+        uint64_t best = UINT64_MAX;
+        board->has_address = 1;
+        board->address = address;
+        for (int i = 0; i < WATCHES; i++) {
+            uint64_t d = distance(address, watches[i].start, watches[i].end);
+            if (watches[i].name == NULL || d >= best)
+                continue;
+            best = d;
+            board->nearest_start = watches[i].start;
+            board->nearest_end = watches[i].end;
+            strncpy(board->nearest, watches[i].name, sizeof board->nearest - 1);
+        }
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void set_handlers(void)
+{
+    static char stack[SIGNAL_STACK];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    sigaltstack(&alternate, NULL);
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    const int faults[] = {SIGSEGV, SIGBUS};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigaction(faults[i], &action, NULL);
+    const int plain[] = {SIGILL, SIGFPE, SIGABRT, SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        signal(plain[i], SIG_DFL);
+}
+
+static void silence(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    if (!SANITIZED) /* glibc's complaint on abort; a sanitizer's report is wanted */
+        dup2(null, STDERR_FILENO);
+}
+
+/* RLIMIT_DATA counts private writable memory only, so that inaccessible guard areas of any size are
+ * free of charge; RLIMIT_AS would count them. */
+static void limit_memory(uint64_t bytes)
+{
+    if (SANITIZED || bytes == 0)
+        return;
+    unsigned long long data_pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%*u %*u %*u %*u %*u %llu", &data_pages) != 1)
+            data_pages = 0;
+        fclose(file);
+    }
+    rlim_t limit = (rlim_t)(data_pages * (uint64_t)sysconf(_SC_PAGESIZE) + bytes);
+    struct rlimit old;
+    if (getrlimit(RLIMIT_DATA, &old) == 0 && old.rlim_max != RLIM_INFINITY && limit > old.rlim_max)
+        limit = old.rlim_max;
+    setrlimit(RLIMIT_DATA, &(struct rlimit){limit, limit});
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+}
+
+static _Noreturn void live(prop_child *child, prop_body *body, void *context, pid_t parent)
+{
+    board = child->board;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    memset(watches, 0, sizeof watches);
+    silence();
+    set_handlers();
+    limit_memory(child->limits.memory_bytes);
+    int status = body(context);
+    board->finished = 1;
+    _exit(status & 0xff);
+}
+
+/* ---- inside the parent ---- */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+}
+
+static double cpu_of(pid_t pid)
+{
+    clockid_t clock;
+    return clock_getcpuclockid(pid, &clock) == 0 ? seconds(clock) : 0;
+}
+
+bool prop_start(prop_child *child, prop_body *body, void *context, const prop_limits *limits,
+                rope_error *error)
+{
+    void *owner = child->owner;
+    *child = (prop_child){.owner = owner, .limits = *limits};
+    child->board = prop_share(sizeof *child->board);
+    if (child->board == NULL)
+        return rope_fail(error, "cannot share memory with a child process: %s", strerror(errno));
+    /* What stdio still holds would be written twice when a kernel calls exit(). */
+    fflush(NULL);
+    pid_t parent = getpid();
+    child->pid = fork();
+    if (child->pid == 0)
+        live(child, body, context, parent);
+    if (child->pid < 0) {
+        child->pid = 0;
+        prop_unshare(child->board, sizeof *child->board);
+        return rope_fail(error, "cannot fork a child process: %s", strerror(errno));
+    }
+    child->beat_wall = seconds(CLOCK_MONOTONIC);
+    return true;
+}
+
+static void describe(const prop_board *b, char *text, size_t size)
+{
+    *text = '\0';
+    if (b->nearest[0] == '\0' || distance((uintptr_t)b->address, (uintptr_t)b->nearest_start,
+                                          (uintptr_t)b->nearest_end) > 1 << 20)
+        return;
+    if (b->address < b->nearest_start)
+        snprintf(text, size, "%llu bytes before the start of %s",
+                 (unsigned long long)(b->nearest_start - b->address), b->nearest);
+    else if (b->address >= b->nearest_end)
+        snprintf(text, size, "%llu bytes past the end of %s",
+                 (unsigned long long)(b->address - b->nearest_end), b->nearest);
+    else
+        snprintf(text, size, "at byte %llu of %s",
+                 (unsigned long long)(b->address - b->nearest_start), b->nearest);
+}
+
+static void conclude(prop_child *child, int status, prop_outcome killed, prop_end *end)
+{
+    *end = (prop_end){.outcome = killed};
+    if (killed == PROP_FINISHED && WIFSIGNALED(status)) {
+        end->signal = WTERMSIG(status);
+        end->outcome = end->signal == SIGKILL ? PROP_MEMORY : PROP_SIGNAL;
+        end->has_address = child->board->has_address != 0;
+        if (end->has_address)
+            describe(child->board, end->where, sizeof end->where);
+    } else if (killed == PROP_FINISHED) {
+        end->status = WEXITSTATUS(status);
+        end->outcome = child->board->finished ? PROP_FINISHED : PROP_EXITED;
+    }
+    prop_unshare(child->board, sizeof *child->board);
+    child->pid = 0;
+}
+
+static bool overdue(prop_child *child)
+{
+    double cpu = cpu_of(child->pid), wall = seconds(CLOCK_MONOTONIC);
+    uint64_t beat = child->board->beat;
+    if (beat != child->beat_seen) {
+        child->beat_seen = beat;
+        child->beat_cpu = cpu;
+        child->beat_wall = wall;
+        return false;
+    }
+    return cpu - child->beat_cpu > child->limits.cpu_seconds ||
+           wall - child->beat_wall > child->limits.wall_seconds;
+}
+
+bool prop_poll(prop_child *child, prop_end *end)
+{
+    int status;
+    pid_t got = waitpid(child->pid, &status, WNOHANG);
+    if (got == child->pid) {
+        conclude(child, status, PROP_FINISHED, end);
+        return true;
+    }
+    if (got == 0 && !overdue(child))
+        return false;
+    kill(child->pid, SIGKILL);
+    waitpid(child->pid, &status, 0);
+    conclude(child, status, PROP_TIME, end);
+    return true;
+}
+
+void prop_stop(prop_child *child)
+{
+    prop_end end;
+    int status;
+    if (child->pid == 0)
+        return;
+    kill(child->pid, SIGKILL);
+    waitpid(child->pid, &status, 0);
+    conclude(child, status, PROP_TIME, &end);
+}
+
+void prop_nap(void)
+{
+    /* Blocked, SIGCHLD stays pending until sigtimedwait takes it: none is lost between poll and
+     * nap. */
+    static bool blocked;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    if (!blocked)
+        sigprocmask(SIG_BLOCK, &set, NULL);
+    blocked = true;
+    sigtimedwait(&set, NULL, &(struct timespec){0, 5000000});
+}
+
+bool prop_isolate(prop_body *body, void *context, const prop_limits *limits, prop_end *end,
+                  rope_error *error)
+{
+    prop_child child = {0};
+    if (!prop_start(&child, body, context, limits, error))
+        return false;
+    while (!prop_poll(&child, end))
+        prop_nap();
+    return true;
+}
+
+void prop_end_text(const prop_end *end, char *text, size_t size)
+{
+    switch (end->outcome) {
+    case PROP_FINISHED:
+        snprintf(text, size, "finished");
+        break;
+    case PROP_SIGNAL: {
+        const char *name = sigabbrev_np(end->signal);
+        snprintf(text, size, "SIG%s%s%s", name ? name : "?", end->where[0] ? ", " : "", end->where);
+        break;
+    }
+    case PROP_EXITED:
+        snprintf(text, size, "called exit(%d)", end->status);
+        break;
+    case PROP_TIME:
+        snprintf(text, size, "endless: no end within the time limit");
+        break;
+    case PROP_MEMORY:
+        snprintf(text, size, "killed, out of memory");
+        break;
+    }
+}
