@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/mutants.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
 
@@ -63,12 +64,26 @@ static void list_encodings(rows_writer *w)
     }
 }
 
+static void list_mutants(rows_writer *w)
+{
+    size_t count;
+    const prop_mutant *mutants = prop_mutants(&count);
+    for (size_t i = 0; i < count; i++) {
+        rows_text(w, mutants[i].name);
+        rows_text(w, mutants[i].fault_class);
+        rows_text(w, mutants[i].original_name);
+        rows_text(w, mutants[i].summary);
+        rows_end(w);
+    }
+}
+
 static const struct {
     const char *name, *columns;
     void (*list)(rows_writer *w);
 } topics[] = {
     {"kernels", "name,pairings,dtypes,needs,runs_here,summary", list_kernels},
     {"encodings", "name,kind,enters,summary", list_encodings},
+    {"mutants", "name,class,mutates,summary", list_mutants},
 };
 
 int verb_list(int argc, char **argv)

@@ -1,0 +1,78 @@
+#include "props/mutants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/mutants/common.h"
+
+static const mutation *const mutations[] = {
+#define PROP_MUTANT(name) &mutation_##name,
+#include "props/mutants.def"
+#undef PROP_MUTANT
+};
+enum { MUTANTS = sizeof mutations / sizeof mutations[0] };
+
+static prop_mutant mutants[MUTANTS];
+static rope_kernel kernels[MUTANTS];
+static char waits[MUTANTS][96];
+
+const rope_kernel *mutant_original(const mutation *m)
+{
+    return rope_registry_find(m->original != NULL ? m->original : "lookup");
+}
+
+/* The original's descriptor with the mutation's functions: what is not mutated is claimed alike. */
+static rope_kernel mutate(const rope_kernel *original, const mutation *m)
+{
+    rope_kernel k = *original;
+    k.header.size = sizeof k;
+    k.name = m->name;
+    k.summary = m->summary;
+    k.plan = m->plan;
+    k.apply = m->apply;
+    k.destroy = m->destroy;
+    k.plan_bytes = m->plan_bytes;
+    if (m->error_bound != NULL)
+        k.error_bound = m->error_bound;
+    return k;
+}
+
+const prop_mutant *prop_mutants(size_t *count)
+{
+    *count = MUTANTS;
+    if (mutants[0].name != NULL)
+        return mutants;
+    for (size_t i = 0; i < MUTANTS; i++) {
+        const mutation *m = mutations[i];
+        const rope_kernel *original = mutant_original(m);
+        mutants[i] = (prop_mutant){
+            .name = m->name,
+            .fault_class = m->fault_class,
+            .summary = m->summary,
+            .original_name = m->original != NULL ? m->original : "lookup",
+            .example = m->example != NULL ? m->example : MUTANT_PLAIN,
+            .waits_for = m->waits_for,
+        };
+        if (m->waits_for == NULL && original == NULL) {
+            snprintf(waits[i], sizeof waits[i], "kernel %s", mutants[i].original_name);
+            mutants[i].waits_for = waits[i];
+        }
+        if (mutants[i].waits_for != NULL)
+            continue;
+        kernels[i] = mutate(original, m);
+        mutants[i].kernel = &kernels[i];
+        mutants[i].original = original;
+    }
+    return mutants;
+}
+
+const prop_mutant *prop_mutant_find(const char *name)
+{
+    size_t count;
+    const prop_mutant *all = prop_mutants(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    return NULL;
+}
