@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -291,6 +292,81 @@ typedef struct rope_bias_kernel {
 /* What a plug-in exports under the name "tightrope_kernels": *count descriptors, each a struct that
  * begins with a rope_header. NULL = none for this host_abi (ROPE_ABI of the host). */
 typedef const rope_header *const *rope_plugin_entry(uint32_t host_abi, size_t *count);
+
+/* ---- For authors of kernels: the checks and the copying that every kernel needs. A host calls
+ * none of these. ---- */
+
+/* What apply needs to know of the plan's arguments. */
+typedef struct rope_geometry {
+    int64_t head_dim, rotary_offset, pairs;
+    uint32_t pairing, axis_count;
+    int64_t first[ROPE_MAX_AXES], last[ROPE_MAX_AXES];
+} rope_geometry;
+
+/* Checks plan arguments against what a kernel takes (bits as in rope_kernel) and keeps what apply
+ * needs. ROPE_UNSUPPORTED: not for this kernel; ROPE_INVALID: they contradict each other. */
+static inline rope_status rope_geometry_from(const rope_plan_args *args, uint32_t pairings,
+                                             uint32_t dtypes, rope_geometry *geometry)
+{
+    if (args->size < sizeof(rope_plan_args) || args->flags != 0 || args->spec == NULL ||
+        args->spec->size < sizeof(rope_spec))
+        return ROPE_UNSUPPORTED;
+    const rope_spec *spec = args->spec;
+    if (args->dtype > 31 || !(dtypes & 1u << args->dtype) || spec->pairing > 31 ||
+        !(pairings & 1u << spec->pairing))
+        return ROPE_UNSUPPORTED;
+    if (args->axis_count < 1 || args->axis_count > ROPE_MAX_AXES || args->pairs < 1 ||
+        args->pairs > INT64_MAX / 64 || spec->rotary_dim != 2 * args->pairs ||
+        spec->rotary_offset < 0 || spec->rotary_dim > spec->head_dim ||
+        spec->rotary_offset > spec->head_dim - spec->rotary_dim || !(args->attention_factor > 0))
+        return ROPE_INVALID;
+    if (!(args->attention_factor >= 0x1p-60 && args->attention_factor <= 0x1p60))
+        return ROPE_UNSUPPORTED; /* a table of A cos and A sin in f32 would run out of exponents */
+    geometry->head_dim = spec->head_dim;
+    geometry->rotary_offset = spec->rotary_offset;
+    geometry->pairs = args->pairs;
+    geometry->pairing = spec->pairing;
+    geometry->axis_count = args->axis_count;
+    for (uint32_t a = 0; a < args->axis_count; a++) {
+        if (args->first[a] > args->last[a])
+            return ROPE_INVALID;
+        geometry->first[a] = args->first[a];
+        geometry->last[a] = args->last[a];
+    }
+    for (int64_t i = 0; i < args->pairs; i++)
+        if (args->axis[i] >= args->axis_count)
+            return ROPE_INVALID;
+    return ROPE_OK;
+}
+
+/* Checks apply's arguments: every position of every axis, before anything is written. */
+static inline rope_status rope_geometry_check(const rope_geometry *geometry, const rope_view *x,
+                                              const rope_view *y, const int64_t *positions,
+                                              int64_t position_stride)
+{
+    if (x->tokens != y->tokens || x->heads != y->heads)
+        return ROPE_INVALID;
+    for (int64_t t = 0; t < x->tokens; t++)
+        for (uint32_t a = 0; a < geometry->axis_count; a++) {
+            int64_t position = positions[t * position_stride + a];
+            if (position < geometry->first[a] || position > geometry->last[a])
+                return ROPE_RANGE;
+        }
+    return ROPE_OK;
+}
+
+/* Copies what does not rotate of one row; nothing where y is x. */
+static inline void rope_copy_rest(const rope_geometry *geometry, size_t element_bytes,
+                                  const void *x, void *y)
+{
+    if (x == y || geometry->head_dim == 2 * geometry->pairs)
+        return;
+    size_t head = (size_t)geometry->rotary_offset * element_bytes;
+    size_t end = head + 2 * (size_t)geometry->pairs * element_bytes;
+    memcpy(y, x, head);
+    memcpy((char *)y + end, (const char *)x + end,
+           (size_t)geometry->head_dim * element_bytes - end);
+}
 
 #ifdef __cplusplus
 }
