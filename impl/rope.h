@@ -88,7 +88,10 @@ typedef enum rope_scaling {
     ROPE_SCALING_PROPORTIONAL = 9, /* Gemma 4: a share of head_dim's frequencies, zeros after */
 } rope_scaling;
 
-/* How the pairs are shared out between position axes. */
+/* How the pairs are shared out between position axes; the sections of a spec say how many each
+ * axis gets. M-RoPE cuts up one series of frequencies, theta_i = base^(-2i/rotary_dim); the 2-D
+ * axial layouts give each axis a series of its own over its n pairs, base^(-j/n), j from 0
+ * (Qwen2-VL's vision tower; Su, kexue.fm 8397). Axis 0 is t or height. */
 typedef enum rope_axes {
     ROPE_AXES_TEXT = 0,              /* one axis */
     ROPE_AXES_MROPE = 1,             /* t, h, w in contiguous sections (Qwen2-VL) */

@@ -1,0 +1,23 @@
+/* Specs of released models, by name. */
+#ifndef ROPE_PRESETS_H
+#define ROPE_PRESETS_H
+
+#include <stddef.h>
+
+typedef struct rope_preset {
+    const char *name;
+    const char *spec;   /* key=value,... */
+    long long trained;  /* positions that the model was trained or served with as released */
+    const char *source; /* where the numbers are published */
+} rope_preset;
+
+/* The table, count set. */
+const rope_preset *rope_presets(size_t *count);
+
+/* The preset of exactly that name, or NULL. */
+const rope_preset *rope_preset_find(const char *name);
+
+/* Writes the names nearest to an unknown one, "a, b, c". */
+void rope_presets_nearest(const char *name, char *text, size_t size);
+
+#endif
