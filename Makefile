@@ -20,6 +20,8 @@ LDLIBS_ALL := -lbenchmark -lrapidcheck -lmpfi -lmpfr -lgmp -lcsv -lcjson -lmd -l
 # What only the tests need: cmocka, and Arb as the oracle's independent third opinion.
 TEST_LDLIBS := -lcmocka -lflint-arb -lflint
 
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
 ALL_C := $(sort $(shell find impl oracle props bench reports scripts/front -name '*.c'))
 TEST_C := $(filter %_test.c,$(ALL_C))
 FUZZ_C := $(filter %_fuzz.c,$(ALL_C))
@@ -31,7 +33,7 @@ LIB := $(BUILD)/libtightrope.a
 TESTS := $(TEST_C:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all test verify report install clean FORCE
+.PHONY: all tests test verify report sanitize fuzz fuzzers coverage install clean FORCE
 all: $(BUILD)/tightrope
 
 $(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
@@ -75,6 +77,25 @@ verify: $(BUILD)/tightrope $(TESTS)
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)
 
+# The project's own defences. Each builds into a folder of its own.
+sanitize:
+	$(MAKE) BUILD=build-sanitize OPT="-O1 -g $(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" verify
+
+fuzz:
+	$(MAKE) BUILD=build-fuzz CC=clang CXX=clang++ OPT="-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)" \
+	    LDFLAGS="-fsanitize=address,undefined" fuzzers
+	scripts/fuzz build-fuzz
+
+coverage:
+	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" LDFLAGS="--coverage" verify
+	gcovr --root . --object-directory build-coverage --exclude '.*_test\.c' --exclude '.*_fuzz\.c' --print-summary \
+	    --txt build-coverage/coverage.txt
+
+fuzzers: $(FUZZ_C:%.c=$(BUILD)/%)
+
+$(BUILD)/%_fuzz: $(BUILD)/%_fuzz.o $(LIB)
+	$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_ALL)
+
 # The command, the kernel header and a pkg-config file for plug-ins.
 install: $(BUILD)/tightrope
 	install -D -m 755 $(BUILD)/tightrope $(DESTDIR)$(PREFIX)/bin/tightrope
@@ -86,4 +107,4 @@ install: $(BUILD)/tightrope
 clean:
 	rm -rf $(BUILD)
 
--include $(LIB_O:.o=.d) $(TEST_C:%.c=$(BUILD)/%.d) $(BUILD)/$(MAIN_C:.c=.d)
+-include $(LIB_O:.o=.d) $(FUZZ_C:%.c=$(BUILD)/%.d) $(TEST_C:%.c=$(BUILD)/%.d) $(BUILD)/$(MAIN_C:.c=.d)
