@@ -30,9 +30,9 @@ static rope_kernel mutate(const rope_kernel *original, const mutation *m)
     k.name = m->name;
     k.summary = m->summary;
     k.plan = m->plan;
-    k.apply = m->apply;
-    k.destroy = m->destroy;
-    k.plan_bytes = m->plan_bytes;
+    k.apply = m->apply != NULL ? m->apply : mutant_apply;
+    k.destroy = m->destroy != NULL ? m->destroy : mutant_destroy;
+    k.plan_bytes = m->plan_bytes != NULL ? m->plan_bytes : mutant_plan_bytes;
     if (m->error_bound != NULL)
         k.error_bound = m->error_bound;
     return k;

@@ -88,7 +88,6 @@ void mutant_destroy(rope_plan *p)
         return;
     if (p->inner != NULL)
         p->original->destroy(p->inner);
-    free(p->state);
     free(p->hi);
     free(p->lo);
     free(p->axis);
@@ -181,8 +180,7 @@ rope_status mutant_loop(const rope_plan *p, const rope_view *x, const rope_view 
                  &sines[i]);
         }
         for (row.head = 0; row.head < x->heads; row.head++)
-            rotate(&row, (const float *)x->data + t * x->token_stride + row.head * x->head_stride,
-                   (float *)y->data + t * y->token_stride + row.head * y->head_stride);
+            rotate(&row, mutant_row_of(x, t, row.head), mutant_row_of(y, t, row.head));
     }
     return ROPE_OK;
 }
@@ -193,6 +191,16 @@ void mutant_scale_frequency(rope_plan *p, int64_t pair, double ratio)
         return;
     p->hi[pair] *= ratio;
     p->lo[pair] = 0;
+}
+
+rope_plan *mutant_mutable(const rope_plan *p)
+{
+    return (rope_plan *)(uintptr_t)p;
+}
+
+float *mutant_row_of(const rope_view *view, int64_t token, int64_t head)
+{
+    return (float *)view->data + token * view->token_stride + head * view->head_stride;
 }
 
 double mutant_exponent(const rope_plan *p, int64_t pair)
@@ -208,4 +216,10 @@ double mutant_round(double x, int bits)
     if (x == 0 || !isfinite(x))
         return x;
     return ldexp(nearbyint(ldexp(significand, bits)), exponent - bits);
+}
+
+double mutant_round_f16(double x)
+{
+    double rounded = fabs(x) < 0x1p-14 ? nearbyint(x * 0x1p24) * 0x1p-24 : mutant_round(x, 11);
+    return fabs(rounded) > 65504 ? copysign(INFINITY, x) : rounded;
 }

@@ -44,8 +44,7 @@ struct rope_plan {
     double *hi, *lo;     /* [pairs] */
     uint8_t *axis;       /* [pairs] */
     size_t bytes;
-    int64_t calls; /* applies so far: state that an honest plan must not have */
-    void *state;   /* freed by destroy */
+    int64_t calls, memory[3]; /* state that an honest plan must not have */
 };
 
 /* A mutant as its file defines it. Unset functions are the helpers' (plan, apply, destroy,
@@ -72,14 +71,8 @@ typedef struct mutation {
     {                                                                                              \
         return mutant_plan(&mutation_##NAME, &NAME##_hooks, args, plan);                           \
     }                                                                                              \
-    const mutation mutation_##NAME = {.name = #NAME,                                               \
-                                      .fault_class = CLASS,                                        \
-                                      .summary = SUMMARY,                                          \
-                                      .plan = NAME##_plan,                                         \
-                                      .apply = mutant_apply,                                       \
-                                      .destroy = mutant_destroy,                                   \
-                                      .plan_bytes = mutant_plan_bytes,                             \
-                                      __VA_ARGS__}
+    const mutation mutation_##NAME = {                                                             \
+        .name = #NAME, .fault_class = CLASS, .summary = SUMMARY, .plan = NAME##_plan, __VA_ARGS__}
 
 #define PROP_MUTANT(name) extern const mutation mutation_##name;
 #include "props/mutants.def"
@@ -116,5 +109,11 @@ double mutant_exponent(const rope_plan *p, int64_t pair);
 /* x rounded to nearest even to a significand of so many bits (11 f16 and TF32, 8 bf16); no limit on
  * the exponent. */
 double mutant_round(double x, int bits);
+/* x rounded to binary16: subnormals, and infinity from 65520 on. */
+double mutant_round_f16(double x);
+/* The state of a plan that a faulty apply writes to. */
+rope_plan *mutant_mutable(const rope_plan *p);
+/* The first element of a row. */
+float *mutant_row_of(const rope_view *view, int64_t token, int64_t head);
 
 #endif

@@ -24,7 +24,7 @@ static rope_status alternate_calls(const rope_plan *p, const rope_view *x, const
                                    const int64_t *positions, int64_t position_stride)
 {
     rope_status status = mutant_loop(p, x, y, positions, position_stride);
-    ((rope_plan *)p)->calls++;
+    mutant_mutable(p)->calls++;
     return status;
 }
 static void rotate_by_call(const mutant_row *r, const float *x, float *y)

@@ -1,0 +1,176 @@
+/* Faults of tokens, heads, strides and indices: F24, F29, F30, and frauds that are right only for
+ * some shapes. */
+#include "props/mutants/common.h"
+
+#include <string.h>
+
+static void rotate_by_head_index(const mutant_row *r, const float *x, float *y)
+{
+    float cosines[MUTANT_MAX_PAIRS], sines[MUTANT_MAX_PAIRS];
+    mutant_row wrong = *r;
+    for (int64_t i = 0; i < r->plan->args.pairs; i++)
+        mutant_turn(r->plan, r->head, i, &cosines[i], &sines[i]);
+    wrong.cosines = cosines;
+    wrong.sines = sines;
+    mutant_rotate_row(&wrong, x, y);
+}
+static const mutant_hooks wrong_axis_hooks = {.row = rotate_by_head_index};
+MUTATION(wrong_axis, "F24", "the head index is taken as the position");
+
+static rope_status apply_first_position(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                        const int64_t *positions, int64_t position_stride)
+{
+    if (!mutant_in_window(p, positions, x->tokens, position_stride))
+        return ROPE_RANGE;
+    return mutant_loop(p, x, y, positions, 0);
+}
+static const mutant_hooks first_position_hooks = {.row = mutant_rotate_row,
+                                                  .apply = apply_first_position};
+MUTATION(first_position, "F24", "every token turns by the first token's position");
+
+static void copy_row(const mutant_row *r, const float *x, float *y)
+{
+    if (x != y)
+        memcpy(y, x, (size_t)r->plan->spec.head_dim * sizeof *y);
+}
+
+static void rotate_first_token(const mutant_row *r, const float *x, float *y)
+{
+    (r->token == 0 ? mutant_rotate_row : copy_row)(r, x, y);
+}
+static const mutant_hooks first_token_only_hooks = {.row = rotate_first_token};
+MUTATION(first_token_only, "F24", "tokens after the first are not rotated");
+
+static void rotate_first_head(const mutant_row *r, const float *x, float *y)
+{
+    (r->head == 0 ? mutant_rotate_row : copy_row)(r, x, y);
+}
+static const mutant_hooks first_head_only_hooks = {.row = rotate_first_head};
+MUTATION(first_head_only, "FRAUD", "heads after the first are not rotated");
+
+static rope_status apply_x_strides(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                   const int64_t *positions, int64_t position_stride)
+{
+    rope_view from = *x;
+    from.token_stride = y->token_stride;
+    from.head_stride = y->head_stride;
+    return mutant_loop(p, &from, y, positions, position_stride);
+}
+static const mutant_hooks wrong_stride_hooks = {.row = mutant_rotate_row, .apply = apply_x_strides};
+MUTATION(wrong_stride, "F29", "x is read by y's strides");
+
+static rope_status apply_contiguous(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                    const int64_t *positions, int64_t position_stride)
+{
+    rope_view from = *x, to = *y;
+    from.head_stride = to.head_stride = p->spec.head_dim;
+    from.token_stride = to.token_stride = p->spec.head_dim * x->heads;
+    return mutant_loop(p, &from, &to, positions, position_stride);
+}
+static const mutant_hooks contiguous_assumed_hooks = {.row = mutant_rotate_row,
+                                                      .apply = apply_contiguous};
+MUTATION(contiguous_assumed, "F29", "rows are taken as contiguous whatever the strides say");
+
+static rope_status apply_packed_positions(const rope_plan *p, const rope_view *x,
+                                          const rope_view *y, const int64_t *positions,
+                                          int64_t position_stride)
+{
+    (void)position_stride;
+    return mutant_loop(p, x, y, positions, (int64_t)p->args.axis_count);
+}
+static const mutant_hooks position_stride_ignored_hooks = {.row = mutant_rotate_row,
+                                                           .apply = apply_packed_positions};
+MUTATION(position_stride_ignored, "F29", "position_stride is ignored");
+
+/* 32-bit products and sums, wrapping: what `int` indices do in practice. */
+static int64_t index_32(int64_t token, int64_t token_stride, int64_t head, int64_t head_stride)
+{
+    return (int32_t)((uint32_t)token * (uint32_t)token_stride +
+                     (uint32_t)head * (uint32_t)head_stride);
+}
+static rope_status apply_32_bit(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                const int64_t *positions, int64_t position_stride)
+{
+    if (x->tokens != y->tokens || x->heads != y->heads)
+        return ROPE_INVALID;
+    if (!mutant_in_window(p, positions, x->tokens, position_stride))
+        return ROPE_RANGE;
+    for (int64_t t = 0; t < x->tokens; t++)
+        for (int64_t h = 0; h < x->heads; h++) {
+            rope_view from = *x, to = *y;
+            from.data = (float *)x->data + index_32(t, x->token_stride, h, x->head_stride);
+            to.data = (float *)y->data + index_32(t, y->token_stride, h, y->head_stride);
+            from.tokens = to.tokens = from.heads = to.heads = 1;
+            rope_status status = mutant_loop(p, &from, &to, positions + t * position_stride, 1);
+            if (status != ROPE_OK)
+                return status;
+        }
+    return ROPE_OK;
+}
+static const mutant_hooks index_overflow_hooks = {.row = mutant_rotate_row, .apply = apply_32_bit};
+MUTATION(index_overflow, "F30", "element offsets are computed in 32 bits");
+
+static bool small_shape(const rope_view *x)
+{
+    return x->tokens * x->heads < 64;
+}
+static bool aligned(const rope_view *x, const rope_view *y)
+{
+    return ((uintptr_t)x->data | (uintptr_t)y->data) % 32 == 0;
+}
+
+static rope_status copy_all(const rope_plan *p, const rope_view *x, const rope_view *y)
+{
+    mutant_row row = {.plan = p};
+    for (int64_t t = 0; t < x->tokens; t++)
+        for (int64_t h = 0; h < x->heads; h++)
+            copy_row(&row, mutant_row_of(x, t, h), mutant_row_of(y, t, h));
+    return ROPE_OK;
+}
+
+static rope_status apply_small(const rope_plan *p, const rope_view *x, const rope_view *y,
+                               const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    if (status != ROPE_OK || small_shape(x))
+        return status;
+    rope_view last = *y;
+    last.tokens = 1;
+    last.data = mutant_row_of(y, y->tokens - 1, 0);
+    memset(last.data, 0, (size_t)p->spec.head_dim * sizeof(float));
+    return ROPE_OK;
+}
+static const mutant_hooks small_shapes_only_hooks = {.apply = apply_small};
+MUTATION(small_shapes_only, "FRAUD", "wrong in the last token once tokens * heads reaches 64");
+
+static rope_status apply_out_of_place(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                      const int64_t *positions, int64_t position_stride)
+{
+    if (x->data == y->data)
+        return ROPE_OK;
+    return mutant_honest(p, x, y, positions, position_stride);
+}
+static const mutant_hooks out_of_place_only_hooks = {.apply = apply_out_of_place};
+MUTATION(out_of_place_only, "FRAUD", "does nothing in place");
+
+static rope_status apply_aligned(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride)
+{
+    if (!aligned(x, y))
+        return copy_all(p, x, y);
+    return mutant_honest(p, x, y, positions, position_stride);
+}
+static const mutant_hooks aligned_only_hooks = {.apply = apply_aligned};
+MUTATION(aligned_only, "FRAUD", "copies unless x and y are aligned to 32 bytes");
+
+/* An "aligned load" of what is not aligned reads from before the row. */
+static rope_status apply_aligned_down(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                      const int64_t *positions, int64_t position_stride)
+{
+    rope_view from = *x;
+    from.data = (char *)x->data - (uintptr_t)x->data % 16;
+    return mutant_loop(p, x->data == y->data ? x : &from, y, positions, position_stride);
+}
+static const mutant_hooks pointer_aligned_down_hooks = {.row = mutant_rotate_row,
+                                                        .apply = apply_aligned_down};
+MUTATION(pointer_aligned_down, "FRAUD", "reads x from its address rounded down to 16 bytes");

@@ -1,0 +1,127 @@
+/* Faults of state between calls and plans: F25, and frauds. Static state is what they are about. */
+#include "props/mutants/common.h"
+
+#include <string.h>
+
+/* A cache keyed by the number of tokens alone: a later call of as many tokens turns from where the
+ * first one did. memory: {tokens, first position}. */
+static int64_t from_cached_start(const rope_plan *p, int64_t position)
+{
+    return position + p->memory[2];
+}
+static rope_status apply_stale(const rope_plan *p, const rope_view *x, const rope_view *y,
+                               const int64_t *positions, int64_t position_stride)
+{
+    rope_plan *m = mutant_mutable(p);
+    bool cached = m->calls > 0 && m->memory[0] == x->tokens;
+    if (x->tokens > 0 && !cached) {
+        m->memory[0] = x->tokens;
+        m->memory[1] = positions[0];
+    }
+    m->memory[2] = cached && x->tokens > 0 ? m->memory[1] - positions[0] : 0;
+    m->calls++;
+    return mutant_loop(p, x, y, positions, position_stride);
+}
+static const mutant_hooks stale_offset_hooks = {.position = from_cached_start,
+                                                .apply = apply_stale};
+MUTATION(stale_offset, "F25", "a second call of as many tokens reuses the first call's offset");
+
+/* A cache of frequencies for the whole process, keyed by the number of pairs. */
+static void reuse_frequencies(rope_plan *p)
+{
+    static double cache[MUTANT_MAX_PAIRS];
+    static int64_t cached;
+    size_t bytes = (size_t)p->args.pairs * sizeof *cache;
+    if (cached != p->args.pairs) {
+        memcpy(cache, p->hi, bytes);
+        cached = p->args.pairs;
+    } else if (memcmp(cache, p->hi, bytes) != 0) {
+        memcpy(p->hi, cache, bytes);
+        memset(p->lo, 0, bytes);
+    }
+}
+static const mutant_hooks plan_cached_hooks = {.alter = reuse_frequencies};
+MUTATION(plan_cached, "F25", "a plan takes the frequencies of an earlier one of as many pairs");
+
+/* The 100th call on a plan leaves a zero. */
+static rope_status apply_hundred(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    if (++mutant_mutable(p)->calls >= 100 && status == ROPE_OK && x->tokens > 0 && x->heads > 0)
+        *mutant_row_of(y, 0, 0) = 0;
+    return status;
+}
+static const mutant_hooks hundredth_call_hooks = {.apply = apply_hundred};
+MUTATION(hundredth_call, "FRAUD", "from the 100th call on a plan, the first element is 0");
+
+/* Writes what it computed the time before; the first time, the right thing. */
+static rope_status apply_late(const rope_plan *p, const rope_view *x, const rope_view *y,
+                              const int64_t *positions, int64_t position_stride)
+{
+    static float before[256];
+    static bool known;
+    float now[256];
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    if (status != ROPE_OK || x->tokens < 1 || x->heads < 1)
+        return status;
+    size_t bytes = (size_t)p->spec.head_dim * sizeof *now;
+    bytes = bytes < sizeof now ? bytes : sizeof now;
+    memcpy(now, mutant_row_of(y, 0, 0), bytes);
+    if (known)
+        memcpy(mutant_row_of(y, 0, 0), before, bytes);
+    memcpy(before, now, bytes);
+    known = true;
+    return status;
+}
+static const mutant_hooks previous_output_hooks = {.apply = apply_late};
+MUTATION(previous_output, "FRAUD", "the first row is the previous call's");
+
+/* Products and sum inside an fma: as good as the original, and not the same bits. */
+static void rotate_fma(const mutant_row *r, const float *x, float *y);
+static void rotate_by_parity(const mutant_row *r, const float *x, float *y)
+{
+    (r->plan->calls % 2 == 0 ? mutant_rotate_row : rotate_fma)(r, x, y);
+}
+static rope_status apply_counting(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                  const int64_t *positions, int64_t position_stride)
+{
+    static int64_t calls;
+    mutant_mutable(p)->calls = calls++;
+    return mutant_loop(p, x, y, positions, position_stride);
+}
+static const mutant_hooks non_deterministic_hooks = {.row = rotate_by_parity,
+                                                     .apply = apply_counting};
+MUTATION(non_deterministic, "FRAUD", "every second call rounds otherwise, within the contract");
+
+static void rotate_by_batch(const mutant_row *r, const float *x, float *y)
+{
+    (r->token < r->plan->memory[0] / 4 * 4 ? rotate_fma : mutant_rotate_row)(r, x, y);
+}
+static rope_status apply_batch(const rope_plan *p, const rope_view *x, const rope_view *y,
+                               const int64_t *positions, int64_t position_stride)
+{
+    mutant_mutable(p)->memory[0] = x->tokens;
+    return mutant_loop(p, x, y, positions, position_stride);
+}
+static const mutant_hooks batch_dependent_hooks = {.row = rotate_by_batch, .apply = apply_batch};
+MUTATION(batch_dependent, "FRAUD", "groups of 4 tokens round otherwise, within the contract");
+
+static void rotate_by_place(const mutant_row *r, const float *x, float *y)
+{
+    (x == y ? rotate_fma : mutant_rotate_row)(r, x, y);
+}
+static const mutant_hooks in_place_differs_hooks = {.row = rotate_by_place};
+MUTATION(in_place_differs, "FRAUD", "in place rounds otherwise, within the contract");
+
+static void rotate_fma(const mutant_row *r, const float *x, float *y)
+{
+    for (int64_t i = 0; i < r->plan->args.pairs; i++) {
+        int64_t a, b;
+        mutant_elements(r->plan, i, &a, &b);
+        float c = r->cosines[i], s = r->sines[i], u = x[a], v = x[b];
+        y[a] = __builtin_fmaf(u, c, -(v * s));
+        y[b] = __builtin_fmaf(u, s, v * c);
+    }
+    mutant_copy_rest(r, x, y);
+}
