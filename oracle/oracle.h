@@ -11,6 +11,10 @@
 #include <mpfr.h>
 #include <stdint.h>
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "the oracle must not be compiled with value-changing flags (-ffast-math and its parts)"
+#endif
+
 #include "impl/error.h"
 #include "impl/spec/spec.h"
 

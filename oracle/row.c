@@ -1,0 +1,130 @@
+/* Rows: cos and sin of every pair at one position as double-double, for measuring. Each is computed
+ * once with MPFR and kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/internal.h"
+
+enum {
+    ROW_BITS = 120,             /* precision of cos and sin before they become double-double */
+    ROW_CACHE_BYTES = 64 << 20, /* what the cached rows may hold */
+    ROW_MAX_ANGLE_BITS = 140,   /* an angle below 2^140; above, the enclosures decide */
+};
+
+typedef struct row_key {
+    int64_t position;
+    uint32_t axis;
+    bool filled;
+} row_key;
+
+struct oracle_rows {
+    size_t count; /* a power of two; a row has one place, where a later one replaces it */
+    row_key *keys;
+    oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set */
+    mpfr_t cosine, sine, angle;
+};
+
+/* hi + lo for a value of ROW_BITS bits: lo is the nearest f64 to value - hi, which is at most
+ * 2^-54 (for |value| <= 1), so that the rest is at most 2^-54 2^-53 = 2^-107. */
+static oracle_dd to_dd(mpfr_ptr value)
+{
+    oracle_dd d;
+    d.hi = mpfr_get_d(value, MPFR_RNDN);
+    mpfr_sub_d(value, value, d.hi, MPFR_RNDN); /* exact: Sterbenz */
+    d.lo = mpfr_get_d(value, MPFR_RNDN);
+    return d;
+}
+
+/* The bound on the result, 2^-106 absolute:
+ *   f differs from theta by at most 2^-300 theta (FREQUENCY_TRUST), and position f is rounded to w
+ * = 128 + e bits, e the exponent of the product (at least 0): its error is at most 2^(e - 300) +
+ * 2^(e - w), with e <= 140 at most 2^-159 + 2^-128. cos and sin change by no more than their
+ * argument does; MPFR rounds them correctly to 120 bits, 2^-121; double-double adds 2^-107. The sum
+ * is below 2^-106.9. */
+static oracle_cos_sin_dd direct(const oracle *o, oracle_rows *rows, int64_t position, int64_t pair)
+{
+    const oracle_pair *p = &o->pair[pair];
+    if (position == 0 || mpfr_zero_p(p->middle))
+        return (oracle_cos_sin_dd){{1, 0}, {0, 0}};
+    mpfr_exp_t exponent = mpfr_get_exp(p->middle) + 64;
+    if (exponent < 0)
+        exponent = 0;
+    if (exponent > ROW_MAX_ANGLE_BITS) {
+        oracle_cos_sin(o, position, pair, rows->cosine, rows->sine);
+    } else {
+        mpfr_set_prec(rows->angle, 128 + exponent);
+        mpfr_mul_si(rows->angle, p->middle, (long)position, MPFR_RNDN);
+        mpfr_sin_cos(rows->sine, rows->cosine, rows->angle, MPFR_RNDN);
+    }
+    oracle_cos_sin_dd r;
+    r.cos = to_dd(rows->cosine);
+    r.sin = to_dd(rows->sine);
+    return r;
+}
+
+oracle_rows *oracle_rows_new(int64_t pairs)
+{
+    oracle_rows *rows = calloc(1, sizeof *rows);
+    if (rows == NULL)
+        return NULL;
+    size_t row_bytes = (size_t)pairs * sizeof(oracle_cos_sin_dd);
+    for (rows->count = 16; rows->count < 1 << 16 && 2 * rows->count * row_bytes <= ROW_CACHE_BYTES;)
+        rows->count *= 2;
+    rows->keys = calloc(rows->count, sizeof *rows->keys);
+    rows->values = malloc(rows->count * row_bytes); /* pages are touched as rows are filled */
+    mpfr_inits2(ROW_BITS, rows->cosine, rows->sine, rows->angle, (mpfr_ptr)0);
+    if (rows->keys == NULL || rows->values == NULL) {
+        oracle_rows_free(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+void oracle_rows_free(oracle_rows *rows)
+{
+    if (rows == NULL)
+        return;
+    mpfr_clears(rows->cosine, rows->sine, rows->angle, (mpfr_ptr)0);
+    free(rows->keys);
+    free(rows->values);
+    free(rows);
+}
+
+static size_t place(const oracle_rows *rows, int64_t position, uint32_t axis)
+{
+    uint64_t h = ((uint64_t)position * 4 + axis) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 40) & (rows->count - 1);
+}
+
+static void fill(oracle *o, int64_t position, uint32_t axis, oracle_cos_sin_dd *out)
+{
+    for (int64_t i = 0; i < o->pairs; i++)
+        if (o->pair[i].axis == axis)
+            out[i] = direct(o, o->rows, position, i);
+}
+
+void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out)
+{
+    oracle_rows *rows = o->rows;
+    for (uint32_t axis = 0; axis < o->axis_count; axis++) {
+        size_t at = place(rows, position[axis], axis);
+        row_key *key = &rows->keys[at];
+        oracle_cos_sin_dd *row = rows->values + at * (size_t)o->pairs;
+        if (!key->filled || key->position != position[axis] || key->axis != axis) {
+            fill(o, position[axis], axis, row);
+            *key = (row_key){position[axis], axis, true};
+        }
+        if (o->axis_count == 1) {
+            memcpy(out, row, (size_t)o->pairs * sizeof *out);
+            return;
+        }
+        for (int64_t i = 0; i < o->pairs; i++)
+            if (o->pair[i].axis == axis)
+                out[i] = row[i];
+    }
+}
+
+void oracle_prepare(oracle *o, int64_t first, int64_t last)
+{
+    (void)o, (void)first, (void)last;
+}
