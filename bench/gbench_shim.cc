@@ -24,8 +24,8 @@ class Collector : public benchmark::BenchmarkReporter
     void ReportRuns(const std::vector<Run> &runs) override
     {
         for (const Run &run : runs) {
-            failed |= run.error_occurred || !(run.GetAdjustedRealTime() >= 0);
-            nanoseconds.push_back(run.GetAdjustedRealTime());
+            failed |= run.error_occurred || !(run.GetAdjustedCPUTime() >= 0);
+            nanoseconds.push_back(run.GetAdjustedCPUTime());
         }
     }
 };
@@ -43,7 +43,7 @@ bool run(const bench_subject *subjects, const std::vector<int> &order, double se
                     benchmark::ClobberMemory();
                 }
             });
-        registered->Unit(benchmark::kNanosecond)->UseRealTime()->Repetitions(1);
+        registered->Unit(benchmark::kNanosecond)->Repetitions(1);
         if (iterations.empty())
             registered->MinTime(seconds);
         else

@@ -23,8 +23,9 @@ enum { BENCH_MAX_SUBJECTS = 8 };
  * `seconds`, in the order given in even rounds and in the reverse order in odd ones, so that what
  * is compared is measured side by side and a linear drift cancels. The last round ends with subject
  * 0 if `rounds` is even. Iteration counts are found by Google Benchmark beforehand, which warms up
- * too, and then stay fixed. nanoseconds[round * count + subject] receives the time of one
- * iteration. False when Google Benchmark fails. */
+ * too, and then stay fixed. nanoseconds[round * count + subject] receives the thread's CPU time of
+ * one iteration: what is timed starts no thread, and another process on the core does not count.
+ * False when Google Benchmark fails. */
 bool bench_gbench_rounds(const bench_subject *subjects, int count, int rounds, double seconds,
                          double *nanoseconds);
 

@@ -6,5 +6,6 @@
 const front_entry front_verbs[] = {
     {"list", "what this build knows: kernels, presets, properties, mutants, scalings, encodings",
      verb_list},
+    {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
     {NULL, NULL, NULL},
 };
