@@ -29,14 +29,14 @@ typedef enum rope_key_kind {
     KEY(axes, AXES, 0, 0)                                                                          \
     KEY(sections, LIST, 0, 32768)                                                                  \
     KEY(scaling, SCALING, 0, 0)                                                                    \
-    KEY(factor, NUMBER, 1, 0x1p64)                                                                 \
+    KEY(factor, NUMBER, 1, 0x1p32)                                                                 \
     KEY(low, NUMBER, 0x1p-64, 0x1p64)                                                              \
     KEY(high, NUMBER, 0x1p-64, 0x1p64)                                                             \
     KEY(original, NUMBER, 1, 0x1p53)                                                               \
     KEY(beta_fast, NUMBER, 0x1p-64, 0x1p64)                                                        \
     KEY(beta_slow, NUMBER, 0x1p-64, 0x1p64)                                                        \
-    KEY(mscale, NUMBER, 0, 0x1p64)                                                                 \
-    KEY(mscale_all_dim, NUMBER, 0, 0x1p64)                                                         \
+    KEY(mscale, NUMBER, 0x1p-64, 0x1p64)                                                           \
+    KEY(mscale_all_dim, NUMBER, 0x1p-64, 0x1p64)                                                   \
     KEY(attention_factor, NUMBER, 0x1p-64, 0x1p64)                                                 \
     KEY(truncate, FLAG, 0, 1)                                                                      \
     KEY(length, NUMBER, 1, 0x1p53)                                                                 \

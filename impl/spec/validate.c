@@ -161,9 +161,15 @@ static bool check_yarn(rope_spec *spec, uint32_t present, rope_error *error)
 {
     default_number(&spec->beta_fast, 32);
     default_number(&spec->beta_slow, 1);
-    if (!(spec->beta_fast > spec->beta_slow))
-        return rope_fail(error, "beta_fast is %.17g, expected more than beta_slow = %.17g",
+    if (!(spec->beta_fast * (1 - 0x1p-8) >= spec->beta_slow))
+        return rope_fail(error, "beta_fast is %.17g, expected well above beta_slow = %.17g",
                          spec->beta_fast, spec->beta_slow);
+    if (!(spec->base >= 2)) /* its logarithm divides the range's ends; see scale.c */
+        return rope_fail(error, "base is %.17g, scaling=%s expects at least 2", spec->base,
+                         rope_scaling_name(spec->scaling));
+    if (spec->scaling == ROPE_SCALING_YARN && spec->exponent_by_head)
+        return rope_fail(error, "exponent_by_head contradicts scaling=yarn, whose range of pairs "
+                                "is over rotary_dim");
     uint32_t both = BIT(mscale) | BIT(mscale_all_dim), given = present & both;
     if (given != 0 && given != both)
         return rope_fail(error, "%s is missing, expected with %s or neither",
@@ -205,14 +211,21 @@ static bool check_scaling(rope_spec *spec, uint32_t present, rope_error *error)
     case ROPE_SCALING_YARN_PAPER:
         return check_yarn(spec, present, error);
     case ROPE_SCALING_LLAMA3:
-        return spec->high > spec->low ||
-               rope_fail(error, "high is %.17g, expected more than low = %.17g", spec->high,
+        return spec->high * (1 - 0x1p-8) >= spec->low ||
+               rope_fail(error, "high is %.17g, expected well above low = %.17g", spec->high,
                          spec->low);
     case ROPE_SCALING_LONGROPE:
         return check_longrope(spec, present, error);
     case ROPE_SCALING_PROPORTIONAL:
         default_number(&spec->factor, 1);
-        return true;
+        if (spec->exponent_by_head)
+            return rope_fail(error, "exponent_by_head contradicts scaling=proportional, which "
+                                    "implies it");
+        return spec->rotary_dim == spec->head_dim ||
+               rope_fail(error,
+                         "rotary_dim is %lld, scaling=proportional expects head_dim = %lld: "
+                         "share says what rotates",
+                         (long long)spec->rotary_dim, (long long)spec->head_dim);
     default:
         return true;
     }
