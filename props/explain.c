@@ -1,0 +1,504 @@
+#include "props/explain.h"
+
+#include <stdlib.h>
+
+#include "impl/registry.h"
+#include "oracle/measure.h"
+#include "props/explain_round.h"
+
+/* One candidate frequency of a pair under one arithmetic. */
+typedef struct {
+    bool stands;
+    double max_error_u;
+    int64_t token, head; /* where that is */
+} candidate;
+
+/* All candidates of one way to compute the angle. Candidate k of a pair is the number k - steps
+ * away from the nearest to theta (or to 1/theta). */
+typedef struct {
+    prop_angle angle;
+    uint32_t format;
+    int64_t *first;        /* [pairs + 1]: where a pair's candidates begin */
+    double *centre;        /* [pairs]: fl(theta), or fl(1/theta) */
+    candidate *candidates; /* [arithmetics][first[pairs]] */
+} angle_set;
+
+enum { MAX_SETS = 8, MAX_COMBINATIONS = MAX_SETS * PROP_ARITHMETICS };
+
+struct prop_explanation {
+    prop_model model;
+    double u, attention_factor;
+    int arithmetics; /* 1, or 3 for 16-bit storage */
+    angle_set sets[MAX_SETS];
+    int set_count;
+    prop_combination combinations[MAX_COMBINATIONS]; /* set-major */
+    bool *refuted;                                   /* [combinations][pairs] */
+    double *pair_data;                               /* [6][heads]: x0, x1, y0, y1, A |x| u, head */
+    int64_t heads;
+};
+
+double prop_contract(const prop_model *model, prop_angle angle)
+{
+    if (model->dtype == ROPE_F16 || model->dtype == ROPE_BF16)
+        return 1.01;
+    bool folded = model->attention_factor.hi != 1 || model->attention_factor.lo != 0;
+    return (angle == PROP_ANGLE_EXACT ? 2.9432 : 4.9) + (folded ? 2 : 0);
+}
+
+double prop_subnormal_allowance(uint32_t dtype)
+{
+    return rope_dtype_smallest(dtype) *
+           (dtype == ROPE_F16 || dtype == ROPE_BF16 ? 0.70711 : 1.41422);
+}
+
+/* ---- setting up ---- */
+
+static double nearest(uint32_t format, double x)
+{
+    return format == ROPE_F32 ? (double)(float)x : x;
+}
+
+/* x moved by k numbers of the format; x > 0. */
+static double move(uint32_t format, double x, int64_t k)
+{
+    if (format == ROPE_F32) {
+        float narrow = (float)x;
+        int32_t bits;
+        memcpy(&bits, &narrow, 4);
+        bits += (int32_t)k;
+        memcpy(&narrow, &bits, 4);
+        return (double)narrow;
+    }
+    int64_t bits;
+    memcpy(&bits, &x, 8);
+    bits += k;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+static bool one_frequency(prop_angle angle)
+{
+    return angle == PROP_ANGLE_EXACT || angle == PROP_ANGLE_ROUNDED;
+}
+
+static bool add_set(prop_explanation *e, prop_angle angle, uint32_t format)
+{
+    const prop_model *m = &e->model;
+    angle_set *set = &e->sets[e->set_count];
+    set->angle = angle;
+    set->format = format;
+    set->first = malloc(((size_t)m->pairs + 1) * sizeof *set->first);
+    set->centre = malloc((size_t)m->pairs * sizeof *set->centre);
+    if (set->first == NULL || set->centre == NULL)
+        return false;
+    set->first[0] = 0;
+    for (int64_t i = 0; i < m->pairs; i++) {
+        double theta = m->theta[i];
+        set->centre[i] = nearest(format, angle == PROP_ANGLE_QUOTIENT ? 1 / theta : theta);
+        bool fixed = one_frequency(angle) || !(theta > 0x1p-100) || !(theta < 0x1p100);
+        set->first[i + 1] = set->first[i] + (fixed ? 1 : 2 * (int64_t)m->steps[i] + 1);
+    }
+    size_t total = (size_t)set->first[m->pairs] * (size_t)e->arithmetics;
+    set->candidates = malloc(total * sizeof *set->candidates);
+    if (set->candidates == NULL)
+        return false;
+    for (size_t i = 0; i < total; i++)
+        set->candidates[i] = (candidate){.stands = true, .token = -1, .head = -1};
+    for (int s = 0; s < e->arithmetics; s++)
+        e->combinations[e->set_count * e->arithmetics + s] =
+            (prop_combination){.angle = angle,
+                               .arithmetic = (prop_arithmetic)s,
+                               .format = format,
+                               .bound_u = s == PROP_ARITHMETIC_STEPS ? 0 : prop_contract(m, angle),
+                               .first = {-1, -1, -1},
+                               .worst = {-1, -1, -1}};
+    e->set_count++;
+    return true;
+}
+
+prop_explanation *prop_explanation_new(const prop_model *model, uint32_t angles)
+{
+    prop_explanation *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->model = *model;
+    e->u = rope_dtype_unit_roundoff(model->dtype);
+    e->attention_factor = model->attention_factor.hi;
+    bool narrow = model->dtype == ROPE_F16 || model->dtype == ROPE_BF16;
+    e->arithmetics = narrow ? PROP_ARITHMETICS : 1;
+    bool good = true;
+    for (prop_angle a = 0; good && a < PROP_ANGLES; a++) {
+        if (!(angles & 1u << a))
+            continue;
+        if (model->dtype == ROPE_F64 && a != PROP_ANGLE_UNROUNDED)
+            good = add_set(e, a, ROPE_F64); /* an unrounded product of an f64 f is A0 */
+        if (good &&
+            (model->dtype != ROPE_F64 || a == PROP_ANGLE_UNROUNDED || a == PROP_ANGLE_PRODUCT))
+            good = add_set(e, a, ROPE_F32);
+    }
+    size_t combinations = (size_t)e->set_count * (size_t)e->arithmetics;
+    e->refuted = calloc(combinations * (size_t)model->pairs, sizeof *e->refuted);
+    if (!good || e->refuted == NULL) {
+        prop_explanation_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+void prop_explanation_free(prop_explanation *e)
+{
+    if (e == NULL)
+        return;
+    for (int i = 0; i < MAX_SETS; i++) {
+        free(e->sets[i].first);
+        free(e->sets[i].centre);
+        free(e->sets[i].candidates);
+    }
+    free(e->refuted);
+    free(e->pair_data);
+    free(e);
+}
+
+/* ---- one token ---- */
+
+/* How far the set's angle for candidate k lies from position * theta. Both products are exact as
+ * hi + lo: 53 + 53 bits through fma; positions below 2^53. */
+static double angle_change(const angle_set *set, const prop_model *m, int64_t pair, int64_t k,
+                           double position)
+{
+    double theta = m->theta[pair], theta_lo = m->theta_lo[pair];
+    if (set->angle == PROP_ANGLE_EXACT || position == 0 || !(theta > 0))
+        return 0;
+    double exact = position * theta;
+    double exact_lo = fma(position, theta, -exact) + position * theta_lo;
+    double angle, f = set->centre[pair];
+    if (!one_frequency(set->angle) && set->first[pair + 1] - set->first[pair] > 1)
+        f = move(set->format, f, k - m->steps[pair]);
+    double narrow = nearest(set->format, position);
+    switch (set->angle) {
+    case PROP_ANGLE_UNROUNDED:
+        return position * ((f - theta) - theta_lo);
+    case PROP_ANGLE_ROUNDED:
+        angle = nearest(set->format, exact);
+        if (set->format == ROPE_F32) { /* a tie in exact is decided by what exact leaves */
+            float other = nextafterf((float)angle, exact_lo > 0 ? INFINITY : -INFINITY);
+            if (fabs((exact - (double)other) + exact_lo) < fabs((exact - angle) + exact_lo))
+                angle = (double)other;
+        } else {
+            angle = exact + exact_lo;
+        }
+        break;
+    case PROP_ANGLE_PRODUCT:
+        angle = nearest(set->format, narrow * f); /* 24 + 24 bits: one rounding */
+        break;
+    default:
+        angle = nearest(set->format, narrow / f); /* 53 >= 2 * 24 + 2: rounds as f32 would */
+        break;
+    }
+    return (angle - exact) - exact_lo;
+}
+
+/* cos and sin of an angle that lies `change` from the exact one. */
+static oracle_cos_sin_dd turned(oracle_cos_sin_dd exact, double change)
+{
+    if (change == 0)
+        return exact;
+    double s, half = sin(change / 2);
+    s = sin(change);
+    double c_less_1 = -2 * half * half;
+    double by_cos = exact.cos.hi * c_less_1 - exact.sin.hi * s;
+    double by_sin = exact.sin.hi * c_less_1 + exact.cos.hi * s;
+    oracle_cos_sin_dd r;
+    /* Two-sums: what the leading double cannot hold stays in lo. */
+    r.cos.hi = exact.cos.hi + by_cos;
+    double t = r.cos.hi - exact.cos.hi;
+    r.cos.lo = ((exact.cos.hi - (r.cos.hi - t)) + (by_cos - t)) + exact.cos.lo;
+    r.sin.hi = exact.sin.hi + by_sin;
+    t = r.sin.hi - exact.sin.hi;
+    r.sin.lo = ((exact.sin.hi - (r.sin.hi - t)) + (by_sin - t)) + exact.sin.lo;
+    return r;
+}
+
+/* The pair's data of every head whose numbers are all finite. */
+static int64_t gather(prop_explanation *e, const prop_row *row, int64_t pair)
+{
+    const prop_model *m = &e->model;
+    int64_t first = prop_first_element(m, pair), distance = prop_partner_distance(m), n = 0;
+    double *data = e->pair_data;
+    for (int64_t h = 0; h < row->heads; h++) {
+        const double *x = row->x + h * m->head_dim + first, *y = row->y + (x - row->x);
+        double x0 = x[0], x1 = x[distance], y0 = y[0], y1 = y[distance];
+        if (!isfinite(x0) || !isfinite(x1) || !isfinite(y0) || !isfinite(y1))
+            continue;
+        data[n] = x0;
+        data[n + row->heads] = x1;
+        data[n + 2 * row->heads] = y0;
+        data[n + 3 * row->heads] = y1;
+        double norm = m->dtype == ROPE_F64 ? hypot(x0, x1) : sqrt(x0 * x0 + x1 * x1);
+        data[n + 4 * row->heads] = e->attention_factor * norm * e->u;
+        data[n + 5 * row->heads] = (double)h;
+        n++;
+    }
+    return n;
+}
+
+/* The verdict of one candidate on one token's pair, kept so that candidates which yield the same
+ * angle need one evaluation. */
+typedef struct {
+    bool stands;
+    double error_u;
+    int64_t head;
+} judgement;
+
+/* Against a rotation by c, s (attention factor included); all heads must agree. */
+static judgement judge_rotation(const prop_explanation *e, int64_t n, double c, double s,
+                                double bound, judgement so_far)
+{
+    const double *d = e->pair_data;
+    int64_t heads = e->heads;
+    double allowance = prop_subnormal_allowance(e->model.dtype);
+    for (int64_t h = 0; h < n; h++) {
+        double x0 = d[h], x1 = d[h + heads], unit = d[h + 4 * heads];
+        double d0 = d[h + 2 * heads] - (x0 * c - x1 * s);
+        double d1 = d[h + 3 * heads] - (x0 * s + x1 * c);
+        double error = sqrt(d0 * d0 + d1 * d1);
+        so_far.stands = so_far.stands && error <= bound * unit + allowance;
+        if (error > so_far.error_u * unit && unit > 0) {
+            so_far.error_u = error / unit;
+            so_far.head = (int64_t)d[h + 5 * heads];
+        }
+        if (!so_far.stands)
+            break;
+    }
+    return so_far;
+}
+
+/* The same in double-double, for f64 data. */
+static judgement judge_rotation_f64(const prop_explanation *e, int64_t n, oracle_cos_sin_dd r,
+                                    double bound, judgement so_far)
+{
+    const double *d = e->pair_data;
+    int64_t heads = e->heads;
+    double allowance = prop_subnormal_allowance(e->model.dtype);
+    for (int64_t h = 0; h < n; h++) {
+        oracle_dd e0, e1;
+        oracle_rotate(r, e->model.attention_factor, d[h], d[h + heads], &e0, &e1);
+        double unit = d[h + 4 * heads];
+        double error =
+            hypot((d[h + 2 * heads] - e0.hi) - e0.lo, (d[h + 3 * heads] - e1.hi) - e1.lo);
+        so_far.stands = so_far.stands && error <= bound * unit + allowance;
+        if (error > so_far.error_u * unit && unit > 0) {
+            so_far.error_u = error / unit;
+            so_far.head = (int64_t)d[h + 5 * heads];
+        }
+        if (!so_far.stands)
+            break;
+    }
+    return so_far;
+}
+
+/* Every step rounded to storage; all heads bit for bit (zeros without sign). */
+static bool steps_match(const prop_explanation *e, int64_t n, double c, double s, int64_t *head)
+{
+    const double *d = e->pair_data;
+    int64_t heads = e->heads;
+    uint32_t t = e->model.dtype;
+    for (int64_t h = 0; h < n; h++) {
+        double x0 = d[h], x1 = d[h + heads];
+        double y0 = prop_round(t, prop_round(t, x0 * c) - prop_round(t, x1 * s));
+        double y1 = prop_round(t, prop_round(t, x1 * c) + prop_round(t, x0 * s));
+        if (y0 != d[h + 2 * heads] || y1 != d[h + 3 * heads]) {
+            *head = (int64_t)d[h + 5 * heads];
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The values that cos or sin may take once rounded to storage, when the f32 value before lies
+ * within `ulps` f32 ulp of exact: one, or the two beside a boundary. */
+static int table_values(uint32_t dtype, double exact, double ulps, double value[2])
+{
+    double move_by = ulps * prop_spacing(ROPE_F32, exact);
+    value[0] = prop_round(dtype, exact - move_by);
+    value[1] = prop_round(dtype, exact + move_by);
+    return value[0] == value[1] ? 1 : 2;
+}
+
+static judgement judge_table(const prop_explanation *e, int64_t n, prop_arithmetic arithmetic,
+                             oracle_cos_sin_dd r)
+{
+    double a = e->attention_factor, c[2], s[2];
+    /* An attention factor: itself in f32 and its product are rounded too. */
+    double ulps = a == 1 ? 1 : 3;
+    int cs = table_values(e->model.dtype, a * r.cos.hi, ulps, c);
+    int ss = table_values(e->model.dtype, a * r.sin.hi, ulps, s);
+    judgement best = {.stands = false, .error_u = INFINITY, .head = -1};
+    for (int i = 0; i < cs; i++)
+        for (int j = 0; j < ss; j++) {
+            judgement one = {.stands = true, .head = -1};
+            if (arithmetic == PROP_ARITHMETIC_STEPS)
+                one.stands = steps_match(e, n, c[i], s[j], &one.head);
+            else
+                one = judge_rotation(e, n, c[i], s[j], 1.01, one);
+            if ((one.stands && !best.stands) ||
+                (one.stands == best.stands && one.error_u < best.error_u))
+                best = one;
+        }
+    return best;
+}
+
+static judgement judge(const prop_explanation *e, int64_t n, const prop_combination *combination,
+                       oracle_cos_sin_dd r)
+{
+    judgement fresh = {.stands = true, .head = -1};
+    if (combination->arithmetic != PROP_ARITHMETIC_ONE_ROUNDING)
+        return judge_table(e, n, combination->arithmetic, r);
+    if (e->model.dtype == ROPE_F64)
+        return judge_rotation_f64(e, n, r, combination->bound_u, fresh);
+    double a = e->attention_factor;
+    return judge_rotation(e, n, a * r.cos.hi, a * r.sin.hi, combination->bound_u, fresh);
+}
+
+static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n, int which,
+                      int arithmetic)
+{
+    angle_set *set = &e->sets[which];
+    int index = which * e->arithmetics + arithmetic;
+    prop_combination *combination = &e->combinations[index];
+    bool *refuted = &e->refuted[index * e->model.pairs + pair];
+    candidate *all = set->candidates + arithmetic * set->first[e->model.pairs];
+    double last_change = NAN;
+    judgement last = {0};
+    bool any = false;
+    int64_t head = -1;
+    for (int64_t i = set->first[pair]; i < set->first[pair + 1]; i++) {
+        if (!all[i].stands)
+            continue;
+        double change =
+            angle_change(set, &e->model, pair, i - set->first[pair], row->position[pair]);
+        if (!(change == last_change))
+            last = judge(e, n, combination, turned(row->exact[pair], change));
+        last_change = change;
+        all[i].stands = last.stands;
+        any = any || last.stands;
+        head = last.head;
+        if (last.stands && last.error_u > all[i].max_error_u) {
+            all[i].max_error_u = last.error_u;
+            all[i].token = row->token;
+            all[i].head = last.head;
+        }
+    }
+    if (any)
+        return;
+    *refuted = true;
+    combination->pairs_refuted++;
+    if (combination->first.token < 0)
+        combination->first = (prop_place){row->token, head, pair};
+}
+
+void prop_explanation_feed(prop_explanation *e, const prop_row *row)
+{
+    if (row->heads > e->heads) {
+        double *data = realloc(e->pair_data, 6 * (size_t)row->heads * sizeof *data);
+        if (data == NULL)
+            abort(); /* 6 numbers a head: less than the row that the caller holds */
+        e->pair_data = data;
+    }
+    e->heads = row->heads;
+    int combinations = e->set_count * e->arithmetics;
+    for (int64_t pair = 0; pair < e->model.pairs; pair++) {
+        bool any = false;
+        for (int k = 0; k < combinations; k++)
+            any = any || !e->refuted[k * e->model.pairs + pair];
+        int64_t n = any ? gather(e, row, pair) : 0;
+        for (int k = 0; n > 0 && k < combinations; k++)
+            if (!e->refuted[k * e->model.pairs + pair])
+                feed_pair(e, row, pair, n, k / e->arithmetics, k % e->arithmetics);
+    }
+}
+
+/* ---- results ---- */
+
+bool prop_explanation_refuted(const prop_explanation *e)
+{
+    for (int k = 0; k < e->set_count * e->arithmetics; k++)
+        if (e->combinations[k].pairs_refuted == 0)
+            return false;
+    return true;
+}
+
+/* Of the candidates that stand, the one nearest to theta; -1 = none. */
+static int64_t chosen(const prop_explanation *e, int combination, int64_t pair)
+{
+    const angle_set *set = &e->sets[combination / e->arithmetics];
+    const candidate *all =
+        set->candidates + combination % e->arithmetics * set->first[e->model.pairs];
+    int64_t middle = (set->first[pair] + set->first[pair + 1] - 1) / 2, best = -1;
+    for (int64_t i = set->first[pair]; i < set->first[pair + 1]; i++)
+        if (all[i].stands && (best < 0 || llabs(i - middle) < llabs(best - middle)))
+            best = i;
+    return best;
+}
+
+const prop_combination *prop_explanation_results(prop_explanation *e, int *count)
+{
+    *count = e->set_count * e->arithmetics;
+    for (int k = 0; k < *count; k++) {
+        prop_combination *c = &e->combinations[k];
+        const angle_set *set = &e->sets[k / e->arithmetics];
+        const candidate *all = set->candidates + k % e->arithmetics * set->first[e->model.pairs];
+        c->explains = c->pairs_refuted == 0;
+        c->max_error_u = 0;
+        c->max_drift = 0;
+        for (int64_t pair = 0; pair < e->model.pairs; pair++) {
+            int64_t best = chosen(e, k, pair);
+            if (best < 0)
+                continue;
+            int64_t middle = (set->first[pair] + set->first[pair + 1] - 1) / 2;
+            if (llabs(best - middle) > c->max_drift) {
+                c->max_drift = (int32_t)llabs(best - middle);
+                c->drift_pair = pair;
+            }
+            if (all[best].max_error_u > c->max_error_u) {
+                c->max_error_u = all[best].max_error_u;
+                c->worst = (prop_place){all[best].token, all[best].head, pair};
+            }
+        }
+    }
+    return e->combinations;
+}
+
+double prop_explanation_frequency(const prop_explanation *e, int combination, int64_t pair)
+{
+    const angle_set *set = &e->sets[combination / e->arithmetics];
+    int64_t best = chosen(e, combination, pair);
+    if (best < 0)
+        return NAN;
+    if (one_frequency(set->angle) || set->first[pair + 1] - set->first[pair] == 1)
+        return e->model.theta[pair];
+    double f = move(set->format, set->centre[pair], best - set->first[pair] - e->model.steps[pair]);
+    return set->angle == PROP_ANGLE_QUOTIENT ? 1 / f : f;
+}
+
+const char *prop_angle_text(prop_angle angle)
+{
+    static const char *const texts[PROP_ANGLES] = {
+        "A0, the exact angle",
+        "A1, position times one rounded frequency for each pair, not rounded",
+        "A2, position times the exact frequency, rounded",
+        "A3, position times one rounded frequency for each pair, rounded",
+        "A4, position over one rounded timescale for each pair, rounded",
+    };
+    return angle < PROP_ANGLES ? texts[angle] : "?";
+}
+
+const char *prop_arithmetic_text(prop_arithmetic arithmetic)
+{
+    static const char *const texts[PROP_ARITHMETICS] = {
+        "S0, a rotation with one rounding's error",
+        "S1, cos and sin rounded to storage, then one rounding",
+        "S2, cos, sin, products and sum each rounded to storage, bit for bit",
+    };
+    return arithmetic < PROP_ARITHMETICS ? texts[arithmetic] : "?";
+}
