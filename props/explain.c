@@ -203,11 +203,11 @@ static oracle_cos_sin_dd turned(oracle_cos_sin_dd exact, double change)
 {
     if (change == 0)
         return exact;
-    double s, half = sin(change / 2);
-    s = sin(change);
-    double c_less_1 = -2 * half * half;
-    double by_cos = exact.cos.hi * c_less_1 - exact.sin.hi * s;
-    double by_sin = exact.sin.hi * c_less_1 + exact.cos.hi * s;
+    double half_sin, half_cos;
+    sincos(change / 2, &half_sin, &half_cos);
+    double sin_change = 2 * half_sin * half_cos, cos_less_1 = -2 * half_sin * half_sin;
+    double by_cos = exact.cos.hi * cos_less_1 - exact.sin.hi * sin_change;
+    double by_sin = exact.sin.hi * cos_less_1 + exact.cos.hi * sin_change;
     oracle_cos_sin_dd r;
     /* Two-sums: what the leading double cannot hold stays in lo. */
     r.cos.hi = exact.cos.hi + by_cos;

@@ -7,5 +7,6 @@ const front_entry front_verbs[] = {
     {"list", "what this build knows: kernels, presets, properties, mutants, scalings, encodings",
      verb_list},
     {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
+    {"check", "the verdict on a dump: which computation explains it", verb_check},
     {NULL, NULL, NULL},
 };

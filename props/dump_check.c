@@ -1,0 +1,325 @@
+#include "props/dump_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "impl/registry.h"
+
+enum { BLOCK_BYTES = 64 << 20 }; /* of both tensors as f64, in memory at a time */
+
+/* Everything that one judgement holds. */
+typedef struct {
+    prop_dump *dump;
+    oracle *oracle;
+    prop_model model;
+    double *theta, *theta_lo, *position;
+    int32_t *steps;
+    int64_t *axis_position;
+    oracle_cos_sin_dd *exact;
+    double *x, *y;
+    int64_t block;
+    prop_progress *progress;
+    void *context;
+} judging;
+
+static void finish(judging *g)
+{
+    oracle_free(g->oracle);
+    free(g->theta);
+    free(g->theta_lo);
+    free(g->position);
+    free(g->steps);
+    free(g->axis_position);
+    free(g->exact);
+    free(g->x);
+    free(g->y);
+}
+
+static void take_frequency(judging *g, int64_t pair)
+{
+    mpfr_t f;
+    mpfr_init2(f, 160);
+    oracle_inverse_frequency(g->oracle, pair, f);
+    g->theta[pair] = mpfr_get_d(f, MPFR_RNDN);
+    mpfr_sub_d(f, f, g->theta[pair], MPFR_RNDN);
+    g->theta_lo[pair] = mpfr_get_d(f, MPFR_RNDN);
+    mpfr_clear(f);
+}
+
+static bool begin(judging *g, prop_dump *dump, const rope_spec *spec, rope_error *error)
+{
+    *g = (judging){.dump = dump};
+    if (dump->head_dim != spec->head_dim)
+        return rope_fail(error, "rows of %lld elements, but the spec's head_dim is %lld",
+                         (long long)dump->head_dim, (long long)spec->head_dim);
+    g->oracle = oracle_new(spec, ROPE_TRUTH_EXACT, error);
+    if (g->oracle == NULL)
+        return false;
+    uint32_t axes = oracle_axis_count(g->oracle);
+    if (dump->positions.axes != 1 && dump->positions.axes != axes)
+        return rope_fail(error, "positions of %u axes, but the spec has %u", dump->positions.axes,
+                         axes);
+    size_t pairs = (size_t)oracle_pairs(g->oracle);
+    g->block = prop_dump_block(dump, BLOCK_BYTES);
+    size_t elements = (size_t)(g->block * dump->heads * dump->head_dim);
+    g->theta = malloc(pairs * sizeof *g->theta);
+    g->theta_lo = malloc(pairs * sizeof *g->theta_lo);
+    g->position = malloc(pairs * sizeof *g->position);
+    g->steps = malloc(pairs * sizeof *g->steps);
+    g->axis_position = malloc(axes * sizeof *g->axis_position);
+    g->exact = malloc(pairs * sizeof *g->exact);
+    g->x = malloc(elements * sizeof *g->x);
+    g->y = malloc(elements * sizeof *g->y);
+    if (!g->theta || !g->theta_lo || !g->position || !g->steps || !g->axis_position || !g->exact ||
+        !g->x || !g->y)
+        return rope_fail(error, "out of memory for %zu pairs and a block of %zu elements", pairs,
+                         elements);
+    for (size_t i = 0; i < pairs; i++)
+        take_frequency(g, (int64_t)i);
+    prop_frequency_steps(spec, g->theta, (int64_t)pairs, g->steps);
+    g->model = (prop_model){.pairing = spec->pairing,
+                            .head_dim = spec->head_dim,
+                            .rotary_dim = spec->rotary_dim,
+                            .rotary_offset = spec->rotary_offset,
+                            .pairs = (int64_t)pairs,
+                            .theta = g->theta,
+                            .theta_lo = g->theta_lo,
+                            .steps = g->steps,
+                            .attention_factor = oracle_attention_factor_dd(g->oracle),
+                            .input_dtype = dump->x.dtype,
+                            .dtype = dump->y.dtype};
+    return true;
+}
+
+/* One pass: every token to the judge and to the explanation; either may be NULL. share: of the
+ * whole work, for progress. Ends early once the explanation is refuted and there is no judge. */
+static bool pass(judging *g, prop_judge *judge, prop_explanation *explanation, double from,
+                 double share, rope_error *error)
+{
+    prop_dump *dump = g->dump;
+    int64_t row = dump->heads * dump->head_dim;
+    uint32_t axes = oracle_axis_count(g->oracle);
+    for (int64_t first = 0; first < dump->tokens; first += g->block) {
+        int64_t count = dump->tokens - first < g->block ? dump->tokens - first : g->block;
+        if (!prop_dump_read(dump, first, count, g->x, g->y, error))
+            return false;
+        for (int64_t t = 0; t < count; t++) {
+            for (uint32_t a = 0; a < axes; a++)
+                g->axis_position[a] = prop_dump_position(dump, first + t, a);
+            oracle_row(g->oracle, g->axis_position, g->exact);
+            for (int64_t i = 0; i < g->model.pairs; i++)
+                g->position[i] = (double)g->axis_position[oracle_pair_axis(g->oracle, i)];
+            prop_row one = {.token = first + t,
+                            .position = g->position,
+                            .exact = g->exact,
+                            .x = g->x + t * row,
+                            .y = g->y + t * row,
+                            .heads = dump->heads};
+            if (judge != NULL)
+                prop_judge_feed(judge, &one);
+            if (explanation != NULL)
+                prop_explanation_feed(explanation, &one);
+            if (g->progress != NULL && (t & 255) == 255)
+                g->progress(g->context,
+                            from + share * (double)(first + t + 1) / (double)dump->tokens);
+        }
+        if (judge == NULL && prop_explanation_refuted(explanation))
+            break;
+    }
+    return true;
+}
+
+/* ---- what a verdict says ---- */
+
+static int64_t count_moving(const prop_dump *dump)
+{
+    const rope_positions *p = &dump->positions;
+    int64_t first = 0;
+    for (int64_t i = 0; i < p->tokens * (int64_t)p->axes; i++) {
+        if (p->values[i] == 0)
+            continue;
+        if (first != 0 && p->values[i] != first)
+            return 2;
+        first = p->values[i];
+    }
+    return first != 0;
+}
+
+static const prop_combination *better(const prop_combination *results, int count,
+                                      const prop_combination *best)
+{
+    for (int k = 0; k < count; k++)
+        if (best == NULL || (!best->explains && (results[k].explains ||
+                                                 results[k].pairs_refuted < best->pairs_refuted)))
+            best = &results[k];
+    return best;
+}
+
+/* The error that the chosen frequencies and the angle's own rounding make at one position:
+ * |dangle|, over |x|. */
+static double error_at(const judging *g, prop_explanation *e, const prop_combination *best,
+                       int combination, double position)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < g->model.pairs; i++) {
+        double f = prop_explanation_frequency(e, combination, i);
+        double change = fabs(position * ((f - g->theta[i]) - g->theta_lo[i]));
+        if (best->angle != PROP_ANGLE_EXACT && best->angle != PROP_ANGLE_UNROUNDED)
+            change += position * fabs(f) * rope_dtype_unit_roundoff(best->format);
+        if (change > largest)
+            largest = change;
+    }
+    return largest < 2 ? 2 * sin(largest / 2) : 2;
+}
+
+static double trained(const rope_spec *spec, double given)
+{
+    if (!isnan(given))
+        return given;
+    if (spec->max_position > 0)
+        return spec->max_position;
+    if (spec->original > 0)
+        return spec->factor > 0 ? spec->original * spec->factor : spec->original;
+    return NAN;
+}
+
+static void explain_pass(prop_verdict *v, const judging *g)
+{
+    const prop_combination *b = &v->best;
+    int used = snprintf(v->reason, sizeof v->reason, "%s; %s", prop_angle_text(b->angle),
+                        prop_arithmetic_text(b->arithmetic));
+    if (b->format == ROPE_F64 && b->angle != PROP_ANGLE_EXACT)
+        used += snprintf(v->reason + used, sizeof v->reason - (size_t)used, " (in f64)");
+    if (b->bound_u > 0)
+        snprintf(v->reason + used, sizeof v->reason - (size_t)used,
+                 "; largest error %.4g u of %.5g u", b->max_error_u, b->bound_u);
+    (void)g;
+}
+
+static void explain_failure(prop_verdict *v, const judging *g)
+{
+    const prop_stats *s = &v->stats;
+    size_t size = sizeof v->reason;
+    if (s->unexpected_nan > 0)
+        snprintf(v->reason, size,
+                 "unexpected NaN: %lld of the output, the first at token %lld, head %lld, element "
+                 "%lld; the input there is finite",
+                 (long long)s->unexpected_nan, (long long)s->nan_token, (long long)s->nan_head,
+                 (long long)s->nan_element);
+    else if (s->wrong_class > 0)
+        snprintf(
+            v->reason, size,
+            "infinite or NaN where finite is due, or the reverse: %lld pairs, the first at token "
+            "%lld, head %lld, pair %lld",
+            (long long)s->wrong_class, (long long)s->first_wrong_class.token,
+            (long long)s->first_wrong_class.head, (long long)s->first_wrong_class.pair);
+    else if (s->changed_outside > 0)
+        snprintf(v->reason, size,
+                 "%lld elements outside the rotary range differ from the input, the first at token "
+                 "%lld, head %lld, element %lld",
+                 (long long)s->changed_outside, (long long)s->changed_token,
+                 (long long)s->changed_head, (long long)s->changed_element);
+    else if (s->rows_unrotated == s->rows_wrong)
+        snprintf(v->reason, size, "output equal to input: %lld of %lld rows are not rotated",
+                 (long long)s->rows_unrotated, (long long)s->rows);
+    else if (s->rows_stale > 0)
+        snprintf(v->reason, size,
+                 "stale: %lld rows hold another row's output, the first token %lld, head %lld that "
+                 "of token %lld, head %lld",
+                 (long long)s->rows_stale, (long long)s->first_stale.token,
+                 (long long)s->first_stale.head, (long long)s->stale_source.token,
+                 (long long)s->stale_source.head);
+    else
+        snprintf(v->reason, size,
+                 "no combination explains it; the nearest, %.2s with S%d, fails at %lld of %lld "
+                 "pairs, first at token %lld, head %lld, pair %lld",
+                 prop_angle_text(v->best.angle), (int)v->best.arithmetic,
+                 (long long)v->best.pairs_refuted, (long long)g->model.pairs,
+                 (long long)v->best.first.token, (long long)v->best.first.head,
+                 (long long)v->best.first.pair);
+}
+
+/* The passes: A0 with everything that needs no explanation, then, unless it explains, the rest. */
+static bool run(judging *g, const rope_spec *spec, uint32_t angles, prop_verdict *v,
+                rope_error *error)
+{
+    prop_judge *judge = prop_judge_new(&g->model);
+    prop_explanation *exact = prop_explanation_new(&g->model, 1u << PROP_ANGLE_EXACT);
+    prop_explanation *computed = NULL;
+    bool good = judge != NULL && exact != NULL;
+    if (!good)
+        rope_fail(error, "out of memory");
+    good = good && pass(g, judge, exact, 0, 0.5, error);
+    if (good) {
+        v->stats = *prop_judge_stats(judge);
+        v->stats.by_pair = malloc((size_t)g->model.pairs * sizeof *v->stats.by_pair);
+        if (v->stats.by_pair == NULL)
+            good = rope_fail(error, "out of memory");
+        else
+            for (int64_t i = 0; i < g->model.pairs; i++)
+                v->stats.by_pair[i] = prop_judge_stats(judge)->by_pair[i];
+    }
+    if (good && v->stats.not_zero == 0)
+        good = rope_fail(error, "%s: no pair of the input is finite and non-zero: nothing to see",
+                         g->dump->x.array.path);
+    int count;
+    const prop_combination *best = NULL;
+    if (good) {
+        const prop_combination *results = prop_explanation_results(exact, &count);
+        best = better(results, count, NULL);
+    }
+    angles &= ~(1u << PROP_ANGLE_EXACT);
+    if (good && !best->explains && angles != 0) {
+        computed = prop_explanation_new(&g->model, angles);
+        good = computed != NULL ? pass(g, NULL, computed, 0.5, 0.5, error)
+                                : rope_fail(error, "out of memory");
+        v->tried_computed = true;
+        if (good) {
+            const prop_combination *results = prop_explanation_results(computed, &count);
+            best = better(results, count, best);
+            if (best->explains && !isnan(v->trained_length = trained(spec, v->trained_length)))
+                v->error_at_trained =
+                    error_at(g, computed, best, (int)(best - results), v->trained_length);
+        }
+    }
+    if (good) {
+        v->best = *best;
+        const prop_stats *s = &v->stats;
+        v->pass = best->explains && s->unexpected_nan == 0 && s->wrong_class == 0 &&
+                  s->changed_outside == 0;
+        if (v->pass)
+            explain_pass(v, g);
+        else
+            explain_failure(v, g);
+    }
+    prop_judge_free(judge);
+    prop_explanation_free(exact);
+    prop_explanation_free(computed);
+    return good;
+}
+
+bool prop_dump_check(prop_dump *dump, const rope_spec *spec, uint32_t angles, double trained_length,
+                     prop_progress *progress, void *context, prop_verdict *verdict,
+                     rope_error *error)
+{
+    judging g;
+    *verdict = (prop_verdict){.trained_length = trained_length, .error_at_trained = NAN};
+    bool good = begin(&g, dump, spec, error);
+    if (good) {
+        g.progress = progress;
+        g.context = context;
+        verdict->pairs = g.model.pairs;
+        verdict->moving = count_moving(dump);
+        good = run(&g, spec, angles, verdict, error);
+    }
+    finish(&g);
+    if (!good)
+        prop_verdict_free(verdict);
+    return good;
+}
+
+void prop_verdict_free(prop_verdict *verdict)
+{
+    free(verdict->stats.by_pair);
+    *verdict = (prop_verdict){0};
+}
