@@ -103,9 +103,7 @@ void frequency_dynamic_stretch(const rope_spec *spec, mpfi_ptr out)
 
 const rope_list *frequency_longrope_factors(const rope_spec *spec)
 {
-    double length = spec->length;
-    if (isnan(length))
-        length = or_default(spec->max_position, spec->original);
+    double length = or_default(spec->length, spec->original);
     return length <= spec->original ? &spec->short_factors : &spec->long_factors;
 }
 

@@ -10,40 +10,14 @@
 #include "oracle/frequency.h"
 #include "oracle/internal.h"
 
+bool oracle_truth_parse(const char *text, rope_truth *truth, rope_error *error)
+{
+    *truth = strcmp(text, "as-trained") == 0 ? ROPE_TRUTH_AS_TRAINED : ROPE_TRUTH_EXACT;
+    return *truth == ROPE_TRUTH_AS_TRAINED || strcmp(text, "exact") == 0 ||
+           rope_fail(error, "truth '%s' is unknown, expected exact or as-trained", text);
+}
+
 /* ---- making one ---- */
-
-static bool copy_list(rope_list *list)
-{
-    if (list->count == 0) {
-        *list = (rope_list){0};
-        return true;
-    }
-    double *values = malloc((size_t)list->count * sizeof *values);
-    if (values != NULL)
-        memcpy(values, list->values, (size_t)list->count * sizeof *values);
-    list->values = values;
-    return values != NULL;
-}
-
-static bool copy_spec(const rope_spec *from, rope_spec *to)
-{
-    *to = *from;
-    rope_list *lists[] = {&to->short_factors, &to->long_factors, &to->sections, &to->divisors,
-                          &to->inv_freq};
-    bool good = true;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        good &= copy_list(lists[i]); /* a list that fails is NULL, and free takes it */
-    return good;
-}
-
-static void free_spec(rope_spec *spec)
-{
-    free((double *)spec->short_factors.values);
-    free((double *)spec->long_factors.values);
-    free((double *)spec->sections.values);
-    free((double *)spec->divisors.values);
-    free((double *)spec->inv_freq.values);
-}
 
 static bool enclose_at(const rope_spec *spec, rope_truth truth, int64_t pair, mpfi_ptr out)
 {
@@ -107,7 +81,7 @@ oracle *oracle_new(const rope_spec *spec, rope_truth truth, rope_error *error)
     o->truth = truth;
     o->pairs = spec->rotary_dim / 2;
     o->axis_count = frequency_axis_count(spec);
-    bool copied = copy_spec(spec, &o->spec);
+    bool copied = rope_spec_copy(spec, &o->spec);
     o->rows = oracle_rows_new(o->pairs);
     if (!copied || o->rows == NULL) {
         rope_fail(error, "out of memory for %lld pairs", (long long)o->pairs);
@@ -139,7 +113,7 @@ void oracle_free(oracle *o)
     }
     free(o->pair);
     oracle_rows_free(o->rows);
-    free_spec(&o->spec);
+    rope_spec_free(&o->spec);
     free(o);
 }
 
@@ -228,19 +202,43 @@ void oracle_angle(const oracle *o, int64_t position, int64_t pair, mpfr_t out)
     }
 }
 
+/* out = [middle - radius, middle + radius], rounded outwards. */
+static void around(mpfi_ptr out, mpfr_srcptr middle, mpfr_srcptr radius)
+{
+    mpfr_sub(&out->left, middle, radius, MPFR_RNDD);
+    mpfr_add(&out->right, middle, radius, MPFR_RNDU);
+}
+
+/* cos and sin change by no more than their argument: with x the middle of the angle's enclosure and
+ * r its radius, the value lies within r of cos x, and cos x within an ulp (at most 2^-bits) of what
+ * MPFR rounds it to. Five times faster than MPFI's own, which a test compares with it. */
 void oracle_enclose_cos_sin(const oracle *o, int64_t position, int64_t pair, mpfi_ptr cosine,
                             mpfi_ptr sine)
 {
+    mpfr_prec_t bits = mpfi_get_prec(cosine);
+    if (position == 0 || mpfr_zero_p(o->pair[pair].middle)) {
+        mpfi_set_ui(cosine, 1);
+        mpfi_set_ui(sine, 0);
+        return;
+    }
     /* An angle of k bits before the point loses k bits of its fraction. */
-    mpfr_exp_t magnitude = 64;
-    if (!mpfr_zero_p(o->pair[pair].middle))
-        magnitude += mpfr_get_exp(o->pair[pair].middle);
+    mpfr_exp_t magnitude = 64 + mpfr_get_exp(o->pair[pair].middle);
     mpfi_t angle;
-    mpfi_init2(angle, mpfi_get_prec(cosine) + (magnitude > 0 ? magnitude : 0) + 8);
+    mpfr_t middle, radius, c, s, rounding;
+    mpfi_init2(angle, bits + (magnitude > 0 ? magnitude : 0) + 8);
+    mpfr_init2(middle, mpfi_get_prec(angle) + 1);
+    mpfr_inits2(bits, c, s, (mpfr_ptr)0);
+    mpfr_inits2(64, radius, rounding, (mpfr_ptr)0);
     oracle_enclose_angle(o, position, pair, angle);
-    mpfi_cos(cosine, angle);
-    mpfi_sin(sine, angle);
+    mpfi_get_fr(middle, angle);
+    mpfi_diam_abs(radius, angle); /* at least the distance of middle from either end */
+    mpfr_sin_cos(s, c, middle, MPFR_RNDN);
+    mpfr_set_ui_2exp(rounding, 1, -bits, MPFR_RNDN);
+    mpfr_add(radius, radius, rounding, MPFR_RNDU);
+    around(cosine, c, radius);
+    around(sine, s, radius);
     mpfi_clear(angle);
+    mpfr_clears(middle, radius, c, s, rounding, (mpfr_ptr)0);
 }
 
 void oracle_cos_sin(const oracle *o, int64_t position, int64_t pair, mpfr_t cosine, mpfr_t sine)

@@ -33,6 +33,9 @@ typedef struct oracle_cos_sin_dd {
 
 typedef struct oracle oracle;
 
+/* "exact" or "as-trained"; false with a line on anything else. */
+bool oracle_truth_parse(const char *text, rope_truth *truth, rope_error *error);
+
 /* NULL with a line: the spec does not resolve, memory is out. The spec is copied. */
 oracle *oracle_new(const rope_spec *spec, rope_truth truth, rope_error *error);
 void oracle_free(oracle *o);

@@ -149,6 +149,12 @@ void rows_integer(rows_writer *w, int64_t value)
     fprintf(w->file, "%lld", (long long)value);
 }
 
+void rows_decimal(rows_writer *w, const char *digits)
+{
+    separate(w);
+    fputs(digits, w->file);
+}
+
 void rows_hex(rows_writer *w, double value)
 {
     separate(w);

@@ -17,6 +17,7 @@ rows_writer *rows_create(const char *path, const char *columns, rope_error *erro
 void rows_text(rows_writer *w, const char *text);
 void rows_number(rows_writer *w, double value); /* NaN: empty field */
 void rows_integer(rows_writer *w, int64_t value);
+void rows_decimal(rows_writer *w, const char *digits); /* a number of any precision, bare */
 void rows_hex(rows_writer *w, double value); /* a hex float; NaN: empty field */
 void rows_empty(rows_writer *w);
 void rows_end(rows_writer *w); /* ends the row; as many fields as columns, else the writer fails */

@@ -8,5 +8,6 @@ const front_entry front_verbs[] = {
      verb_list},
     {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
     {"check", "the verdict on a dump: which computation explains it", verb_check},
+    {"oracle", "exact inverse frequency, angle, cos and sin at given positions", verb_oracle},
     {NULL, NULL, NULL},
 };
