@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "impl/spec/spec.h"
 #include "props/mutants/common.h"
 
 static const mutation *const mutations[] = {
@@ -15,7 +16,7 @@ enum { MUTANTS = sizeof mutations / sizeof mutations[0] };
 
 static prop_mutant mutants[MUTANTS];
 static rope_kernel kernels[MUTANTS];
-static char waits[MUTANTS][96];
+static char waits[MUTANTS][256];
 
 const rope_kernel *mutant_original(const mutation *m)
 {
@@ -38,6 +39,29 @@ static rope_kernel mutate(const rope_kernel *original, const mutation *m)
     return k;
 }
 
+/* Whether this build has the kernel that is mutated and resolves a spec in which the fault shows;
+ * else `missing` says what there is not. */
+static bool present(const prop_mutant *m, const rope_kernel *original, char *missing, size_t size)
+{
+    rope_spec spec;
+    rope_frequencies frequencies;
+    rope_error error;
+    if (original == NULL) {
+        snprintf(missing, size, "kernel %s", m->original_name);
+        return false;
+    }
+    bool parsed = rope_spec_parse(m->example, &spec, &error);
+    if (!parsed || !rope_spec_resolve(&spec, ROPE_TRUTH_EXACT, &frequencies, &error)) {
+        snprintf(missing, size, "its spec: %.200s", error.text);
+        if (parsed)
+            rope_spec_free(&spec);
+        return false;
+    }
+    rope_frequencies_free(&frequencies);
+    rope_spec_free(&spec);
+    return true;
+}
+
 const prop_mutant *prop_mutants(size_t *count)
 {
     *count = MUTANTS;
@@ -54,10 +78,8 @@ const prop_mutant *prop_mutants(size_t *count)
             .example = m->example != NULL ? m->example : MUTANT_PLAIN,
             .waits_for = m->waits_for,
         };
-        if (m->waits_for == NULL && original == NULL) {
-            snprintf(waits[i], sizeof waits[i], "kernel %s", mutants[i].original_name);
+        if (m->waits_for == NULL && !present(&mutants[i], original, waits[i], sizeof waits[i]))
             mutants[i].waits_for = waits[i];
-        }
         if (mutants[i].waits_for != NULL)
             continue;
         kernels[i] = mutate(original, m);

@@ -84,27 +84,23 @@ static void turn_f32_angle(const rope_plan *p, int64_t position, int64_t pair, f
 static const mutant_hooks f32_angle_hooks = {.turn = turn_f32_angle};
 MUTATION(f32_angle, "F7", "frequency, position and angle in f32");
 
-/* Cephes' sinf reduces by pi/2 in three parts of 8, 11 and 24 bits: exact products while the number
- * of quarter turns has 16 bits (51471 radians). Moshier documents it to 8192. */
-static double reduce(double angle, double *quarters)
-{
-    float n = (float)nearbyint(angle * (2 / acos(-1)));
-    float a = n * 1.5703125f, b = n * 4.8375129699707031e-4f, c = n * 7.5497899548918821e-8f;
-    *quarters = fmod((double)n, 4);
-    return ((angle - (double)a) - (double)b) - (double)c;
-}
+/* Fast sin and cos are made for a range (Cephes' sinf: 8192 radians). Past it, here, one f32
+ * constant is all that reduces: off by n (2 pi - fl(2 pi)) = 1.75e-7 n, and by the rounding of the
+ * product. */
 static void turn_short_reduction(const rope_plan *p, int64_t position, int64_t pair, float *c,
                                  float *s)
 {
-    double angle = (double)position * p->hi[pair], quarters;
+    double angle = (double)position * p->hi[pair], turn = 2 * acos(-1);
     if (fabs(angle) <= 8192) {
         mutant_turn(p, position, pair, c, s);
         return;
     }
-    turn_by_angle(p, reduce(angle, &quarters) + quarters * (acos(-1) / 2), c, s);
+    float turns = (float)nearbyint(angle / turn) * (float)turn;
+    turn_by_angle(p, angle - (double)turns, c, s);
 }
 static const mutant_hooks range_reduction_hooks = {.turn = turn_short_reduction};
-MUTATION(range_reduction, "F9", "fast sin and cos reduced in f32, used past 51471 radians");
+MUTATION(range_reduction, "F9",
+         "fast sin and cos, reduced with one f32 constant past 8192 radians");
 
 /* A polynomial in f32 on what is beyond the reduction's range: grows to infinity. */
 static void turn_no_reduction(const rope_plan *p, int64_t position, int64_t pair, float *c,
