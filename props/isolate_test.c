@@ -75,7 +75,10 @@ static int beat(void *context)
 static int hoard(void *context)
 {
     (void)context;
-    return malloc((size_t)256 << 20) == NULL;
+    void *volatile held = malloc((size_t)256 << 20); /* volatile: not optimised away */
+    bool refused = held == NULL;
+    free(held);
+    return refused;
 }
 
 static prop_end run(prop_body *body, prop_limits limits)

@@ -3,6 +3,7 @@
 
 #include "impl/registry.h"
 #include "props/mutants.h"
+#include "props/property.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
 
@@ -34,6 +35,17 @@ static void list_kernels(rows_writer *w)
         rows_text(w, text);
         rows_text(w, (kernel->cpu_features & ~here) == 0 ? "yes" : "no");
         rows_text(w, kernel->summary);
+        rows_end(w);
+    }
+}
+
+static void list_properties(rows_writer *w)
+{
+    size_t count;
+    const prop_property *const *properties = prop_properties(&count);
+    for (size_t i = 0; i < count; i++) {
+        rows_text(w, properties[i]->name);
+        rows_text(w, properties[i]->statement);
         rows_end(w);
     }
 }
@@ -83,6 +95,7 @@ static const struct {
 } topics[] = {
     {"kernels", "name,pairings,dtypes,needs,runs_here,summary", list_kernels},
     {"encodings", "name,kind,enters,summary", list_encodings},
+    {"properties", "name,statement", list_properties},
     {"mutants", "name,class,mutates,summary", list_mutants},
 };
 

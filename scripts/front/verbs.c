@@ -9,5 +9,6 @@ const front_entry front_verbs[] = {
     {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
     {"check", "the verdict on a dump: which computation explains it", verb_check},
     {"oracle", "exact inverse frequency, angle, cos and sin at given positions", verb_oracle},
+    {"verify", "hold kernels against the exact rotation and their contracts", verb_verify},
     {NULL, NULL, NULL},
 };

@@ -1,0 +1,224 @@
+/* Findings, summed up by kernel and property. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/case.h"
+#include "props/verify.h"
+
+/* Distinct positions of the main spec that the standard suite promises for every kernel. */
+enum { PROMISED_POSITIONS = 10000 };
+
+static const char *const verdict_names[] = {"pass", "fail", "no contract", "unsupported",
+                                            "not run"};
+
+const char *prop_verdict_name(prop_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+static void merge(prop_tally *to, const prop_tally *from)
+{
+    if (from->comparisons > 0 && (to->comparisons == 0 || !(from->ratio <= to->ratio))) {
+        to->ratio = from->ratio;
+        to->bound = from->bound;
+        to->x0 = from->x0;
+        to->x1 = from->x1;
+        to->position = from->position;
+        to->pair = from->pair;
+    }
+    if (from->unjudged > 0 &&
+        (to->unjudged == 0 || llabs(from->no_contract) < llabs(to->no_contract)))
+        to->no_contract = from->no_contract;
+    to->positions += from->positions;
+    to->comparisons += from->comparisons;
+    to->failures += from->failures;
+    to->unjudged += from->unjudged;
+    to->max_error = fmax(to->max_error, from->max_error);
+    to->max_ulp = fmax(to->max_ulp, from->max_ulp);
+    to->sum_of_squares += from->sum_of_squares;
+    to->squares += from->squares;
+    to->components += from->components;
+    to->correctly_rounded += from->correctly_rounded;
+}
+
+static void blame(prop_line *line, const prop_unit *unit, int entry, int property, int64_t failing,
+                  const char *reason)
+{
+    if (line->verdict == PROP_FAIL)
+        return;
+    line->verdict = PROP_FAIL;
+    line->unit = unit;
+    line->entry = entry;
+    line->property_index = property;
+    line->failing = failing;
+    snprintf(line->reason, sizeof line->reason, "%s", reason);
+}
+
+/* A property that is looked at in every call, from the findings of all others. */
+static void add_every_call(prop_line *line, const prop_unit *unit, int entry)
+{
+    size_t properties;
+    prop_properties(&properties);
+    bool untouched = line->property == &prop_untouched_property;
+    int64_t calls = 0;
+    for (int p = 0; p < (int)properties; p++) {
+        const prop_finding *f = prop_unit_finding(unit, entry, p);
+        calls += f->sheet.calls;
+        if (untouched ? f->sheet.strayed : f->sheet.disturbed)
+            blame(line, unit, entry, p, untouched ? f->stray_case : f->disturbed_case,
+                  untouched ? f->sheet.stray : f->sheet.disturbance);
+    }
+    line->specs += calls > 0;
+    line->total.comparisons += calls;
+}
+
+static void add_finding(prop_line *line, const prop_unit *unit, int entry, int property)
+{
+    const prop_finding *f = prop_unit_finding(unit, entry, property);
+    if (f->state == PROP_PENDING || f->sheet.refused)
+        return;
+    for (int b = 0; b < PROP_BANDS; b++)
+        merge(&line->total, &f->sheet.bands[b]);
+    line->specs++;
+    if (f->sheet.failed)
+        blame(line, unit, entry, property, f->failing, f->sheet.reason);
+}
+
+/* What must hold beside the findings themselves, so that nothing passes by doing nothing. */
+static void demand_work(const prop_verification *v, prop_line *line)
+{
+    if (line->verdict == PROP_FAIL)
+        return;
+    const prop_tally *t = &line->total;
+    line->verdict = PROP_PASS;
+    if (t->comparisons == 0 && t->unjudged == 0)
+        line->verdict = PROP_NOT_RUN;
+    else if (t->comparisons == 0) {
+        line->verdict = PROP_FAIL;
+        snprintf(line->reason, sizeof line->reason, "no contract at any position");
+    } else if (v->standard && line->property == &prop_contract_property) {
+        int64_t most = 0;
+        for (int u = 0; u < v->unit_count; u++) {
+            int64_t positions = 0;
+            for (int b = 0; b < PROP_BANDS && v->units[u].kernel == line->kernel; b++)
+                positions += prop_unit_finding(&v->units[u], 0, line->property_index)
+                                 ->sheet.bands[b]
+                                 .positions;
+            most += positions;
+        }
+        if (most < PROMISED_POSITIONS) {
+            line->verdict = PROP_FAIL;
+            snprintf(line->reason, sizeof line->reason,
+                     "only %" PRId64 " positions of %s were checked, expected %d", most,
+                     v->suite.entries[0].text, PROMISED_POSITIONS);
+        }
+    }
+}
+
+bool prop_line_make(const prop_verification *v, const rope_kernel *kernel, int property,
+                    prop_line *line)
+{
+    size_t properties;
+    *line = (prop_line){.kernel = kernel,
+                        .property = prop_properties(&properties)[property],
+                        .verdict = PROP_NOT_RUN,
+                        .property_index = property,
+                        .failing = -1};
+    for (int u = 0; u < v->unit_count; u++) {
+        if (v->units[u].kernel != kernel)
+            continue;
+        for (int e = 0; e < v->suite.count; e++) {
+            if (line->property->every_call)
+                add_every_call(line, &v->units[u], e);
+            else
+                add_finding(line, &v->units[u], e, property);
+        }
+    }
+    demand_work(v, line);
+    return line->verdict != PROP_NOT_RUN;
+}
+
+/* ---- skips ---- */
+
+void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel, char *text,
+                           size_t size)
+{
+    size_t properties;
+    prop_properties(&properties);
+    prop_tally total = {0};
+    *text = '\0';
+    for (int u = 0; u < v->unit_count; u++)
+        for (int e = 0; v->units[u].kernel == kernel && e < v->suite.count; e++)
+            for (int p = 0; p < (int)properties; p++)
+                for (int b = 0; b < PROP_BANDS; b++)
+                    merge(&total, &prop_unit_finding(&v->units[u], e, p)->sheet.bands[b]);
+    if (total.unjudged > 0)
+        snprintf(text, size,
+                 "no contract at position %" PRId64 " and others further from 0: %" PRId64
+                 " comparisons not judged",
+                 total.no_contract, total.unjudged);
+}
+
+void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel, char *text,
+                           size_t size)
+{
+    char *list = NULL;
+    size_t length = 0, properties;
+    FILE *f = open_memstream(&list, &length);
+    prop_properties(&properties);
+    int count = 0;
+    for (int e = 0; f != NULL && e < v->suite.count; e++) {
+        bool refused = false;
+        for (int u = 0; u < v->unit_count; u++)
+            for (int p = 0; v->units[u].kernel == kernel && p < (int)properties; p++)
+                refused |= prop_unit_finding(&v->units[u], e, p)->sheet.refused;
+        if (refused)
+            fprintf(f, "%s%s", count++ > 0 ? "; " : "", v->suite.entries[e].text);
+    }
+    *text = '\0';
+    if (f != NULL && fclose(f) == 0 && count > 0)
+        snprintf(text, size, "%d of %d specs unsupported: %s", count, v->suite.count, list);
+    free(list);
+}
+
+void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
+                       size_t size)
+{
+    *text = '\0';
+    char missing[64];
+    uint32_t lacking = kernel->cpu_features & ~rope_cpu_features();
+    if (lacking != 0) {
+        rope_cpu_features_text(lacking, missing, sizeof missing);
+        snprintf(text, size, "needs %s, which this machine lacks", missing);
+        return;
+    }
+    for (int u = 0; u < v->unit_count; u++)
+        if (v->units[u].kernel == kernel && v->units[u].gave_up)
+            snprintf(text, size, "given up after %d crashes, %d of them endless: the rest not run",
+                     v->units[u].crashes, v->units[u].hangs);
+}
+
+/* ---- replay ---- */
+
+char *prop_replay_line(const prop_verification *v, const prop_unit *unit, int entry, int property,
+                       int64_t index, prop_sheet *sheet)
+{
+    prop_subject s;
+    prop_case c = {0};
+    rope_error error;
+    char *line = NULL;
+    if (index < 0 || !prop_unit_case(unit, entry, property, index, &s, &c))
+        return NULL;
+    if (sheet != NULL)
+        prop_trial(&s, &c, sheet, &error);
+    char *text = prop_case_format(&s, &c);
+    if (text != NULL && asprintf(&line, "tightrope verify%s --kernel %s --replay '%s'", v->plugins,
+                                 unit->kernel->name, text) < 0)
+        line = NULL;
+    free(text);
+    prop_case_free(&c);
+    return line;
+}

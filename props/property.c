@@ -1,0 +1,102 @@
+#include "props/property.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+
+static const prop_property *const properties[] = {
+    &prop_contract_property,
+    &prop_identity_property,
+    &prop_untouched_property,
+    &prop_environment_property,
+};
+
+const prop_property *const *prop_properties(size_t *count)
+{
+    *count = sizeof properties / sizeof properties[0];
+    return properties;
+}
+
+const prop_property *prop_property_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof properties / sizeof properties[0]; i++)
+        if (strcmp(properties[i]->name, name) == 0)
+            return properties[i];
+    return NULL;
+}
+
+bool prop_has_contract(rope_dtype dtype, double bound)
+{
+    return bound >= 0 && bound < M_SQRT2 / rope_dtype_unit_roundoff(dtype);
+}
+
+double prop_underflow(rope_dtype dtype)
+{
+    return 2 * M_SQRT2 * rope_dtype_smallest(dtype);
+}
+
+void prop_fail(prop_sheet *sheet, const char *format, ...)
+{
+    if (sheet->failed)
+        return;
+    sheet->failed = true;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sheet->reason, sizeof sheet->reason, format, arguments);
+    va_end(arguments);
+}
+
+bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviation, double tolerance,
+                  prop_where where)
+{
+    prop_tally *t = &sheet->bands[band];
+    sheet->made++;
+    if (!prop_has_contract(dtype, tolerance)) {
+        if (t->unjudged++ == 0 || llabs(where.position) < llabs(t->no_contract))
+            t->no_contract = where.position;
+        return true;
+    }
+    t->comparisons++;
+    if (deviation > t->max_error)
+        t->max_error = deviation;
+    t->sum_of_squares += deviation * deviation;
+    t->squares++;
+    double ratio = deviation > 0 || isnan(deviation) ? deviation / tolerance : 0;
+    if (t->comparisons == 1 || !(ratio <= t->ratio)) {
+        t->ratio = ratio;
+        t->bound = tolerance;
+        t->position = where.position;
+        t->pair = where.pair;
+        t->x0 = where.x0;
+        t->x1 = where.x1;
+    }
+    t->failures += !(deviation <= tolerance);
+    return deviation <= tolerance;
+}
+
+/* Judged on every call, see prop_apply: these two have no cases of their own. */
+static int64_t no_cases(const prop_subject *s)
+{
+    (void)s;
+    return 0;
+}
+
+const prop_property prop_untouched_property = {
+    .name = "untouched",
+    .statement = "elements outside [rotary_offset, rotary_offset + rotary_dim) are copied bit for "
+                 "bit, x is not written, and nothing around the rows of y is",
+    .every_call = true,
+    .count = no_cases,
+};
+
+const prop_property prop_environment_property = {
+    .name = "environment",
+    .statement = "rounding mode, exception masks, flush-to-zero and the x87 control word are after "
+                 "plan, apply and destroy as they were before",
+    .every_call = true,
+    .count = no_cases,
+};

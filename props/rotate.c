@@ -1,0 +1,219 @@
+#include "props/rotate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/fpstate.h"
+#include "props/isolate.h"
+
+/* Lists and tensors by slot of prop_watch. */
+enum { WATCH_X = 0, WATCH_Y = 1 };
+enum { COPY_POSITIONS = 0, COPY_HI = 1, COPY_LO = 2, COPY_AXIS = 3 };
+
+static void disturbed(prop_sheet *sheet, const char *call, const char *text)
+{
+    if (!sheet->disturbed)
+        snprintf(sheet->disturbance, sizeof sheet->disturbance, "%s: %s", call, text);
+    sheet->disturbed = true;
+}
+
+static const char *status_name(rope_status status)
+{
+    static const char *const names[] = {"OK", "UNSUPPORTED", "RANGE", "NO_MEMORY", "INVALID"};
+    return (unsigned)status < sizeof names / sizeof names[0] ? names[status] : "an unknown status";
+}
+
+static rope_plan_args window_args(const prop_subject *s, uint32_t axes, const int64_t *positions,
+                                  int64_t tokens)
+{
+    rope_plan_args args = rope_spec_plan_args(s->spec, s->frequencies, s->dtype, 0, 0);
+    for (uint32_t a = 0; a < axes; a++) {
+        args.first[a] = args.last[a] = positions[a];
+        for (int64_t t = 1; t < tokens; t++) {
+            int64_t p = positions[t * axes + a];
+            args.first[a] = p < args.first[a] ? p : args.first[a];
+            args.last[a] = p > args.last[a] ? p : args.last[a];
+        }
+    }
+    return args;
+}
+
+bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
+                    prop_plan *p, prop_sheet *sheet)
+{
+    char text[160];
+    rope_error error;
+    p->plan = NULL;
+    p->args = window_args(s, axes, positions, tokens);
+    size_t pairs = (size_t)p->args.pairs;
+    const void *hi = prop_guarded_copy(COPY_HI, "frequency_hi", p->args.frequency_hi,
+                                       pairs * sizeof(double), &error);
+    const void *lo = prop_guarded_copy(COPY_LO, "frequency_lo", p->args.frequency_lo,
+                                       pairs * sizeof(double), &error);
+    const void *axis = prop_guarded_copy(COPY_AXIS, "axis", p->args.axis, pairs, &error);
+    if (hi == NULL || lo == NULL || axis == NULL) {
+        prop_fail(sheet, "internal: %s", error.text);
+        return false;
+    }
+    p->args.frequency_hi = hi;
+    p->args.frequency_lo = lo;
+    p->args.axis = axis;
+    prop_fpstate before = prop_fpstate_get();
+    rope_status status = s->kernel->plan(&p->args, &p->plan);
+    if (!prop_fpstate_check(&before, text, sizeof text))
+        disturbed(sheet, "plan", text);
+    if (status == ROPE_OK)
+        return true;
+    if (status == ROPE_UNSUPPORTED) {
+        sheet->refused = true;
+        snprintf(sheet->reason, sizeof sheet->reason,
+                 "plan answers UNSUPPORTED for positions %lld to %lld", (long long)p->args.first[0],
+                 (long long)p->args.last[0]);
+        return false;
+    }
+    prop_fail(sheet, "plan answers %s for positions %lld to %lld, expected OK or UNSUPPORTED",
+              status_name(status), (long long)p->args.first[0], (long long)p->args.last[0]);
+    return false;
+}
+
+void prop_plan_free(const prop_subject *s, prop_plan *p, prop_sheet *sheet)
+{
+    char text[160];
+    prop_fpstate before = prop_fpstate_get();
+    s->kernel->destroy(p->plan);
+    if (!prop_fpstate_check(&before, text, sizeof text))
+        disturbed(sheet, "destroy", text);
+    p->plan = NULL;
+}
+
+/* The elements that do not rotate: copied, bit for bit. */
+static bool copied(const prop_subject *s, const unsigned char *x, const unsigned char *y,
+                   int64_t rows, int64_t *row)
+{
+    const rope_spec *spec = s->spec;
+    if (spec->head_dim == spec->rotary_dim)
+        return true;
+    size_t element = rope_dtype_bytes(s->dtype), bytes = (size_t)spec->head_dim * element;
+    size_t before = (size_t)spec->rotary_offset * element;
+    size_t after = before + (size_t)spec->rotary_dim * element;
+    for (int64_t r = 0; r < rows; r++, x += bytes, y += bytes)
+        if (memcmp(x, y, before) != 0 || memcmp(x + after, y + after, bytes - after) != 0) {
+            *row = r;
+            return false;
+        }
+    return true;
+}
+
+static void strayed(prop_sheet *sheet, const char *format, int64_t where)
+{
+    if (!sheet->strayed)
+        snprintf(sheet->stray, sizeof sheet->stray, format, (long long)where);
+    sheet->strayed = true;
+}
+
+/* x (NULL when in place), y: the arenas, after the call. */
+static void look_around(const prop_subject *s, prop_arena *x, prop_arena *y, int64_t rows,
+                        const void *given, void *result, prop_sheet *sheet)
+{
+    int64_t where;
+    sheet->calls++;
+    if (x != NULL && !prop_arena_holds(x, given))
+        strayed(sheet, "apply has written its input x (call %lld)", sheet->calls);
+    if (!copied(s, given, result, rows, &where))
+        strayed(sheet, "an element of row %lld outside the rotated range was not copied", where);
+    if (!prop_arena_clean(y, &where))
+        strayed(sheet, "apply has written outside the rows of y, at element %lld from its first",
+                where);
+}
+
+bool prop_apply(const prop_subject *s, const prop_plan *plan, const prop_case *c,
+                const int64_t *positions, int64_t tokens, const void *x, void *y, prop_sheet *sheet)
+{
+    static prop_arena *x_arena, *y_arena;
+    char text[160];
+    rope_error error = {"out of memory"};
+    if (x_arena == NULL)
+        x_arena = prop_arena_new("x", WATCH_X);
+    if (y_arena == NULL)
+        y_arena = prop_arena_new("y", WATCH_Y);
+    prop_shape x_shape = c->x, y_shape = c->in_place ? c->x : c->y;
+    x_shape.tokens = y_shape.tokens = tokens;
+    rope_view x_view, y_view;
+    int64_t stride = (int64_t)c->axes + c->position_gap;
+    size_t rows = (size_t)(tokens * x_shape.heads);
+    size_t bytes = rows * (size_t)s->spec->head_dim * rope_dtype_bytes(s->dtype);
+    int64_t *spread = calloc((size_t)(tokens * stride), sizeof *spread);
+    void *given = malloc(bytes); /* y may be x */
+    const int64_t *guarded = NULL;
+    if (spread != NULL && given != NULL && x_arena != NULL && y_arena != NULL &&
+        prop_arena_place(y_arena, s->dtype, &y_shape, &y_view, &error) &&
+        (c->in_place || prop_arena_place(x_arena, s->dtype, &x_shape, &x_view, &error))) {
+        for (int64_t t = 0; t < tokens; t++)
+            memcpy(spread + t * stride, positions + t * c->axes, c->axes * sizeof *spread);
+        size_t length = (size_t)((tokens - 1) * stride + c->axes) * sizeof *spread;
+        guarded = prop_guarded_copy(COPY_POSITIONS, "positions", spread, length, &error);
+    }
+    free(spread);
+    if (guarded == NULL) {
+        free(given);
+        prop_fail(sheet, "internal: %s", error.text);
+        return false;
+    }
+    memcpy(given, x, bytes);
+    if (c->in_place) {
+        prop_arena_load(y_arena, given, false);
+        x_view = y_view;
+    } else {
+        prop_arena_load(x_arena, given, true);
+    }
+    prop_fpstate before = prop_fpstate_get();
+    rope_status status = s->kernel->apply(plan->plan, &x_view, &y_view, guarded, stride);
+    if (!prop_fpstate_check(&before, text, sizeof text))
+        disturbed(sheet, "apply", text);
+    prop_beat();
+    prop_arena_store(y_arena, y);
+    look_around(s, c->in_place ? NULL : x_arena, y_arena, (int64_t)rows, given, y, sheet);
+    free(given);
+    if (status != ROPE_OK)
+        prop_fail(sheet, "apply answers %s for positions inside the plan's window, expected OK",
+                  status_name(status));
+    return status == ROPE_OK;
+}
+
+bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *positions, const void *x,
+                 void *y, prop_sheet *sheet)
+{
+    prop_plan plan;
+    if (!prop_plan_make(s, c->axes, positions, c->x.tokens, &plan, sheet))
+        return false;
+    bool good = prop_apply(s, &plan, c, positions, c->x.tokens, x, y, sheet);
+    prop_plan_free(s, &plan, sheet);
+    return good;
+}
+
+void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
+                 double *bounds)
+{
+    rope_plan_args args = window_args(s, axes, positions, tokens);
+    for (int64_t t = 0; t < tokens; t++)
+        for (int64_t i = 0; i < args.pairs; i++)
+            *bounds++ = s->kernel->error_bound(&args, positions[t * axes + args.axis[i]], i);
+}
+
+void prop_pair(const rope_spec *spec, int64_t pair, int64_t *first, int64_t *second)
+{
+    bool half = spec->pairing == ROPE_HALF;
+    *first = spec->rotary_offset + (half ? pair : 2 * pair);
+    *second = *first + (half ? spec->rotary_dim / 2 : 1);
+}
+
+void prop_load_pair(const prop_subject *s, const void *packed, int64_t row, int64_t pair, double *a,
+                    double *b)
+{
+    int64_t first, second;
+    prop_pair(s->spec, pair, &first, &second);
+    *a = oracle_load((uint32_t)s->dtype, packed, row * s->spec->head_dim + first);
+    *b = oracle_load((uint32_t)s->dtype, packed, row * s->spec->head_dim + second);
+}

@@ -1,0 +1,106 @@
+/* JUnit XML: a test case for every line of the text output; schema as Jenkins and GitLab read it.
+ */
+#include <stdlib.h>
+
+#include "props/verify.h"
+
+/* Text inside an attribute; characters that XML 1.0 forbids become '?'. */
+static void escape(const char *text, FILE *out)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
+        switch (*c) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*c >= 0x20 && *c < 0x7f ? *c : '?', out);
+        }
+}
+
+static void test_case(const char *kernel, const char *name, FILE *out)
+{
+    fputs("  <testcase classname=\"tightrope.", out);
+    escape(kernel, out);
+    fputs("\" name=\"", out);
+    escape(name, out);
+    fputs("\"", out);
+}
+
+static void result(const char *kind, const char *message, const char *body, FILE *out)
+{
+    fprintf(out, ">\n    <%s message=\"", kind);
+    escape(message, out);
+    fputs("\">", out);
+    escape(body, out);
+    fprintf(out, "</%s>\n  </testcase>\n", kind);
+}
+
+typedef struct {
+    prop_sum sum;
+    FILE *out; /* NULL: count only */
+} writing;
+
+static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, writing *w)
+{
+    size_t properties;
+    prop_properties(&properties);
+    for (int p = 0; p < (int)properties; p++) {
+        prop_line line;
+        if (!prop_line_make(v, kernel, p, &line))
+            continue;
+        bool pass = line.verdict == PROP_PASS;
+        w->sum.passed += pass;
+        w->sum.failed += !pass;
+        if (w->out == NULL)
+            continue;
+        test_case(kernel->name, line.property->name, w->out);
+        if (pass) {
+            fputs("/>\n", w->out);
+            continue;
+        }
+        char *replay = line.unit != NULL ? prop_replay_line(v, line.unit, line.entry,
+                                                            line.property_index, line.failing, NULL)
+                                         : NULL;
+        result("failure", line.reason, replay != NULL ? replay : "", w->out);
+        free(replay);
+    }
+    void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
+        prop_skip_no_contract, prop_skip_unsupported, prop_skip_not_run};
+    static const char *const names[] = {"no contract", "unsupported specs", "not run"};
+    for (size_t i = 0; i < sizeof skips / sizeof skips[0]; i++) {
+        char text[4096];
+        skips[i](v, kernel, text, sizeof text);
+        if (*text == '\0')
+            continue;
+        w->sum.skipped++;
+        if (w->out == NULL)
+            continue;
+        test_case(kernel->name, names[i], w->out);
+        result("skipped", text, "", w->out);
+    }
+}
+
+void prop_verify_junit(const prop_verification *v, double seconds, FILE *out)
+{
+    writing w = {.out = NULL};
+    for (int k = 0; k < v->kernel_count; k++)
+        kernel_cases(v, v->kernels[k], &w);
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuite name=\"tightrope verify\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" "
+            "time=\"%.3f\">\n",
+            w.sum.passed + w.sum.failed + w.sum.skipped, w.sum.failed, w.sum.skipped, seconds);
+    w.out = out;
+    for (int k = 0; k < v->kernel_count; k++)
+        kernel_cases(v, v->kernels[k], &w);
+    fputs("</testsuite>\n", out);
+}

@@ -1,0 +1,151 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/bands.h"
+#include "props/verify.h"
+
+/* The promised columns; ours are appended: ratio, the worst deviation / tolerance, and value, the
+ * property's own figure. */
+const char prop_verify_columns[] =
+    "run,kernel,pairing,dtype,spec,truth,property,arrangement,positions_checked,cases,max_error_u,"
+    "rms_error_u,max_ulp,correctly_rounded,bound_u,worst_position,worst_pair,worst_x0,worst_x1,"
+    "verdict,reason,replay,ratio,value";
+
+typedef struct {
+    const prop_verification *v;
+    const char *run;
+    const prop_unit *unit;
+    int entry, property;
+    rows_writer *w;
+} place;
+
+static void number_if(rows_writer *w, bool applies, double value)
+{
+    rows_number(w, applies ? value : NAN);
+}
+
+static void integer_if(rows_writer *w, bool applies, int64_t value)
+{
+    if (applies)
+        rows_integer(w, value);
+    else
+        rows_empty(w);
+}
+
+static void row(const place *at, const char *arrangement, const prop_tally *t, int64_t cases,
+                prop_verdict verdict, const char *reason, const char *replay)
+{
+    rows_writer *w = at->w;
+    size_t count;
+    bool judged = verdict == PROP_PASS || verdict == PROP_FAIL;
+    bool figures = judged && t->squares > 0, ulps = judged && t->components > 0;
+    rows_text(w, at->run);
+    rows_text(w, at->unit->kernel->name);
+    rows_text(w, rope_pairing_name(at->unit->pairing));
+    rows_text(w, rope_dtype_name((uint32_t)at->unit->dtype));
+    rows_text(w, at->v->suite.entries[at->entry].text);
+    rows_text(w, at->v->suite.truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained");
+    rows_text(w, prop_properties(&count)[at->property]->name);
+    rows_text(w, arrangement);
+    rows_integer(w, t->positions);
+    rows_integer(w, cases);
+    number_if(w, figures, t->max_error);
+    number_if(w, figures, sqrt(t->sum_of_squares / (double)t->squares));
+    number_if(w, ulps, t->max_ulp);
+    number_if(w, ulps, (double)t->correctly_rounded / (double)t->components);
+    number_if(w, figures, t->bound);
+    integer_if(w, figures || verdict == PROP_NO_CONTRACT,
+               verdict == PROP_NO_CONTRACT ? t->no_contract : t->position);
+    integer_if(w, figures, t->pair);
+    rows_hex(w, figures ? t->x0 : NAN);
+    rows_hex(w, figures ? t->x1 : NAN);
+    rows_text(w, prop_verdict_name(verdict));
+    rows_text(w, reason);
+    rows_text(w, replay);
+    number_if(w, figures, t->ratio);
+    number_if(w, figures, t->value);
+    rows_end(w);
+}
+
+/* One band of a finding: what was judged, then what has no contract. Returns whether a row says
+ * what failed. */
+static bool band_rows(const place *at, const prop_finding *f, int band, const char *replay)
+{
+    const prop_tally *t = &f->sheet.bands[band];
+    char text[64] = "all";
+    if (at->v->suite.entries[at->entry].weight == PROP_MAIN &&
+        prop_property_find("contract") == prop_properties(&(size_t){0})[at->property])
+        prop_band_text(band, text, sizeof text);
+    bool failed = t->failures > 0;
+    if (t->comparisons > 0)
+        row(at, text, t, t->comparisons, failed ? PROP_FAIL : PROP_PASS,
+            failed ? f->sheet.reason : "", failed ? replay : "");
+    if (t->unjudged > 0)
+        row(at, text, t, t->unjudged, PROP_NO_CONTRACT,
+            "the kernel claims no bound there: from worst_position on", "");
+    return failed;
+}
+
+static void finding_rows(const place *at, const prop_finding *f)
+{
+    static const prop_tally nothing;
+    if (f->state == PROP_PENDING && at->unit->gave_up && f->cases > 0)
+        row(at, "", &nothing, 0, PROP_NOT_RUN, "given up after too many crashes", "");
+    if (f->state == PROP_PENDING)
+        return;
+    if (f->sheet.refused) {
+        row(at, "", &nothing, 0, PROP_UNSUPPORTED, f->sheet.reason, "");
+        return;
+    }
+    char *replay = f->sheet.failed ? prop_replay_line(at->v, at->unit, at->entry, at->property,
+                                                      f->failing, NULL)
+                                   : NULL;
+    bool told = false;
+    for (int b = 0; b < PROP_BANDS; b++)
+        told |= band_rows(at, f, b, replay != NULL ? replay : "");
+    if (f->sheet.failed && !told)
+        row(at, f->crashed ? "crash" : "all", &nothing, f->sheet.made, PROP_FAIL, f->sheet.reason,
+            replay != NULL ? replay : "");
+    free(replay);
+}
+
+/* untouched and environment: from what the others' calls showed. */
+static void every_call_rows(const place *at, bool untouched)
+{
+    size_t properties;
+    prop_properties(&properties);
+    prop_tally t = {0};
+    char *replay = NULL;
+    const char *reason = "";
+    for (int p = 0; p < (int)properties; p++) {
+        const prop_finding *f = prop_unit_finding(at->unit, at->entry, p);
+        t.comparisons += f->sheet.calls;
+        if (replay != NULL || !(untouched ? f->sheet.strayed : f->sheet.disturbed))
+            continue;
+        t.failures++;
+        reason = untouched ? f->sheet.stray : f->sheet.disturbance;
+        replay = prop_replay_line(at->v, at->unit, at->entry, p,
+                                  untouched ? f->stray_case : f->disturbed_case, NULL);
+    }
+    if (t.comparisons > 0)
+        row(at, "every call", &t, t.comparisons, t.failures > 0 ? PROP_FAIL : PROP_PASS, reason,
+            replay != NULL ? replay : "");
+    free(replay);
+}
+
+void prop_verify_rows(const prop_verification *v, const char *run, rows_writer *w)
+{
+    size_t properties;
+    const prop_property *const *list = prop_properties(&properties);
+    for (int u = 0; u < v->unit_count; u++)
+        for (int e = 0; e < v->suite.count; e++)
+            for (int p = 0; p < (int)properties; p++) {
+                place at = {v, run, &v->units[u], e, p, w};
+                if (list[p]->every_call)
+                    every_call_rows(&at, list[p] == &prop_untouched_property);
+                else
+                    finding_rows(&at, prop_unit_finding(at.unit, e, p));
+            }
+}

@@ -1,0 +1,80 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/verify.h"
+
+/* GitHub's workflow command; % and line ends must be escaped in its message. */
+static void annotate(const prop_line *line)
+{
+    if (getenv("GITHUB_ACTIONS") == NULL)
+        return;
+    printf("::error title=tightrope verify: %s %s::", line->kernel->name, line->property->name);
+    for (const char *c = line->reason; *c != '\0'; c++)
+        if (*c == '%')
+            printf("%%25");
+        else
+            putchar(*c);
+    putchar('\n');
+}
+
+static void print_line(const prop_verification *v, const prop_line *line, FILE *out)
+{
+    const prop_tally *t = &line->total;
+    bool pass = line->verdict == PROP_PASS;
+    fprintf(out, "%s %-14s %-14s %3d specs %9" PRId64 " %s", pass ? "pass" : "FAIL",
+            line->kernel->name, line->property->name, line->specs, t->comparisons,
+            line->property->every_call ? "calls" : "cases");
+    if (t->squares > 0 && t->bound > 0)
+        fprintf(out, "  worst %.5g of %.5g u (%.3g %%) at position %" PRId64, t->ratio * t->bound,
+                t->bound, 100 * t->ratio, t->position);
+    fputc('\n', out);
+    if (pass)
+        return;
+    fprintf(out, "     %s\n", line->reason);
+    prop_sheet sheet;
+    char *replay = line->unit != NULL
+                       ? prop_replay_line(v, line->unit, line->entry, line->property_index,
+                                          line->failing, &sheet)
+                       : NULL;
+    const char *smallest;
+    if (replay != NULL && prop_sheet_failed(&sheet, &smallest) &&
+        strcmp(smallest, line->reason) != 0)
+        fprintf(out, "     smallest: %s\n", smallest);
+    if (replay != NULL)
+        fprintf(out, "     replay: %s\n", replay);
+    free(replay);
+    annotate(line);
+}
+
+prop_sum prop_verify_text(const prop_verification *v, FILE *out)
+{
+    prop_sum sum = {0};
+    size_t properties;
+    prop_properties(&properties);
+    for (int k = 0; k < v->kernel_count; k++) {
+        const rope_kernel *kernel = v->kernels[k];
+        for (int p = 0; p < (int)properties; p++) {
+            prop_line line;
+            if (!prop_line_make(v, kernel, p, &line))
+                continue;
+            print_line(v, &line, out);
+            if (line.verdict == PROP_PASS)
+                sum.passed++;
+            else
+                sum.failed++;
+        }
+        void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
+            prop_skip_no_contract, prop_skip_unsupported, prop_skip_not_run};
+        for (size_t i = 0; i < sizeof skips / sizeof skips[0]; i++) {
+            char text[4096];
+            skips[i](v, kernel, text, sizeof text);
+            if (*text == '\0')
+                continue;
+            fprintf(out, "skip %-14s %s\n", kernel->name, text);
+            sum.skipped++;
+        }
+    }
+    return sum;
+}
