@@ -16,7 +16,8 @@ typedef struct oracle_pair {
     uint32_t axis;
 } oracle_pair;
 
-typedef struct oracle_rows oracle_rows; /* row.c: computed rows */
+typedef struct oracle_rows oracle_rows;   /* row.c: computed rows */
+typedef struct oracle_table oracle_table; /* table.c: two-level tables */
 
 struct oracle {
     rope_spec spec;
@@ -26,6 +27,7 @@ struct oracle {
     oracle_pair *pair; /* [pairs] */
     oracle_dd attention_factor;
     oracle_rows *rows;
+    oracle_table *table;
 };
 
 /* Encloses the inverse frequency at out's precision; always succeeds for a checked spec. */
@@ -40,4 +42,9 @@ void oracle_enclose_cos_sin(const oracle *o, int64_t position, int64_t pair, mpf
 oracle_rows *oracle_rows_new(int64_t pairs); /* NULL: out of memory */
 void oracle_rows_free(oracle_rows *rows);
 
+oracle_table *oracle_table_new(int64_t pairs); /* empty; NULL: out of memory */
+void oracle_table_free(oracle_table *table, int64_t pairs);
+/* Builds one pair's table of steps, or all; false with a line when memory is out. */
+bool oracle_table_build(oracle *o, int64_t pair, rope_error *error);
+bool oracle_table_build_all(oracle *o, rope_error *error);
 #endif

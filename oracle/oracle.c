@@ -83,7 +83,8 @@ oracle *oracle_new(const rope_spec *spec, rope_truth truth, rope_error *error)
     o->axis_count = frequency_axis_count(spec);
     bool copied = rope_spec_copy(spec, &o->spec);
     o->rows = oracle_rows_new(o->pairs);
-    if (!copied || o->rows == NULL) {
+    o->table = oracle_table_new(o->pairs);
+    if (!copied || o->rows == NULL || o->table == NULL) {
         rope_fail(error, "out of memory for %lld pairs", (long long)o->pairs);
         oracle_free(o);
         return NULL;
@@ -113,6 +114,7 @@ void oracle_free(oracle *o)
     }
     free(o->pair);
     oracle_rows_free(o->rows);
+    oracle_table_free(o->table, o->pairs);
     rope_spec_free(&o->spec);
     free(o);
 }

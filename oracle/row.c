@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "oracle/internal.h"
+#include "oracle/table.h"
 
 enum {
     ROW_BITS = 120,             /* precision of cos and sin before they become double-double */
     ROW_CACHE_BYTES = 64 << 20, /* what the cached rows may hold */
+    ROW_TABLE_AFTER = 2048,     /* rows computed one by one before the tables are worth building */
     ROW_MAX_ANGLE_BITS = 140,   /* an angle below 2^140; above, the enclosures decide */
 };
 
@@ -22,6 +24,8 @@ struct oracle_rows {
     row_key *keys;
     oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set */
     mpfr_t cosine, sine, angle;
+    int64_t computed; /* rows so far without the tables */
+    bool tables;      /* all pairs have theirs */
 };
 
 /* hi + lo for a value of ROW_BITS bits: lo is the nearest f64 to value - hi, which is at most
@@ -96,11 +100,25 @@ static size_t place(const oracle_rows *rows, int64_t position, uint32_t axis)
     return (size_t)(h >> 40) & (rows->count - 1);
 }
 
+/* Positions whose blocks stay in the tables' memory of bases; outside, a base costs as much as the
+ * row. */
+static bool in_tables(const oracle_rows *rows, int64_t position)
+{
+    return rows->tables && position >= -((int64_t)1 << 23) && position < (int64_t)1 << 24;
+}
+
 static void fill(oracle *o, int64_t position, uint32_t axis, oracle_cos_sin_dd *out)
 {
-    for (int64_t i = 0; i < o->pairs; i++)
-        if (o->pair[i].axis == axis)
-            out[i] = direct(o, o->rows, position, i);
+    if (++o->rows->computed == ROW_TABLE_AFTER)
+        o->rows->tables = oracle_table_build_all(o, NULL);
+    for (int64_t i = 0; i < o->pairs; i++) {
+        oracle_cos_sin_dd *r = &out[i];
+        if (o->pair[i].axis != axis)
+            continue;
+        if (!in_tables(o->rows, position) ||
+            !oracle_block(o, i, position, 1, &r->cos.hi, &r->cos.lo, &r->sin.hi, &r->sin.lo, NULL))
+            *r = direct(o, o->rows, position, i);
+    }
 }
 
 void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out)
@@ -126,5 +144,21 @@ void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out)
 
 void oracle_prepare(oracle *o, int64_t first, int64_t last)
 {
-    (void)o, (void)first, (void)last;
+    oracle_rows *rows = o->rows;
+    uint64_t count = (uint64_t)last - (uint64_t)first + 1;
+    if (last < first)
+        return;
+    if (count == 0 || count > ROW_TABLE_AFTER) {
+        if (!rows->tables)
+            rows->tables = oracle_table_build_all(o, NULL);
+        return;
+    }
+    oracle_cos_sin_dd *row = malloc((size_t)o->pairs * sizeof *row);
+    for (int64_t position = first; row != NULL; position++) {
+        int64_t each[ROPE_MAX_AXES] = {position, position, position, position};
+        oracle_row(o, each, row);
+        if (position == last)
+            break;
+    }
+    free(row);
 }
