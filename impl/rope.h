@@ -250,6 +250,9 @@ typedef struct rope_table_kernel {
     rope_header header; /* kind ROPE_TABLE_ADD */
     const char *name, *summary;
     uint32_t dtypes, cpu_features;
+    uint32_t layouts; /* bit 1 << rope_layout of each that is computed from frequencies; 0: learnt,
+                         the table is given */
+    uint32_t reserved;
     rope_status (*plan)(const rope_table_args *args, rope_plan **plan);
     /* x and y as in rope_kernel, rows of dim elements (heads is usually 1). A position that has no
      * row gives ROPE_RANGE and leaves y untouched. */

@@ -1,8 +1,10 @@
 /* `tightrope oracle`: exact values of a spec, to any number of digits. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "impl/spec/positions.h"
 #include "oracle/decimal.h"
+#include "oracle/paper_tables.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
 
@@ -107,10 +109,24 @@ static bool run(const char *spec_text, const char *positions_text, const char *p
     return good;
 }
 
+static bool run_table(const char *table, const char *level, const char *csv, rope_error *error)
+{
+    bool full = level != NULL && strcmp(level, "full") == 0;
+    if (level != NULL && !full && strcmp(level, "quick") != 0)
+        return rope_fail(error, "unknown --level '%s', expected quick or full", level);
+    if (!oracle_paper_table(table, full, NULL, error))
+        return false;
+    rows_writer *w = rows_create(csv != NULL ? csv : "-", ORACLE_PAPER_COLUMNS, error);
+    if (w == NULL)
+        return false;
+    oracle_paper_table(table, full, w, error);
+    return rows_commit(w, error);
+}
+
 int verb_oracle(int argc, char **argv)
 {
     const char *spec = NULL, *positions = NULL, *pair = NULL, *digits = NULL, *truth = NULL,
-               *csv = NULL;
+               *csv = NULL, *table = NULL, *level = NULL;
     const front_option options[] = {{.name = "spec",
                                      .argument = "S",
                                      .help = "preset, config.json or key=value,...",
@@ -131,6 +147,14 @@ int verb_oracle(int argc, char **argv)
                                      .argument = "T",
                                      .help = "exact (default) or as-trained",
                                      .value = &truth},
+                                    {.name = "table",
+                                     .argument = "NAME",
+                                     .help = "instead: a paper's table, decay or smallest-base",
+                                     .value = &table},
+                                    {.name = "level",
+                                     .argument = "L",
+                                     .help = "of --table: quick (default), or full (hours)",
+                                     .value = &level},
                                     {.name = "csv",
                                      .argument = "[FILE]",
                                      .help = "where the rows go, stdout by default",
@@ -143,9 +167,16 @@ int verb_oracle(int argc, char **argv)
         options, NULL);
     if (status != -1)
         return status;
+    rope_error error;
+    if (table != NULL && (spec != NULL || positions != NULL))
+        return front_usage("oracle", "--table takes neither --spec nor --positions");
+    if (table != NULL)
+        return run_table(table, level, csv, &error) ? FRONT_HOLDS
+                                                    : front_usage("oracle", "%s", error.text);
+    if (level != NULL)
+        return front_usage("oracle", "--level goes with --table");
     if (spec == NULL || positions == NULL)
         return front_usage("oracle", "--%s is missing", spec == NULL ? "spec" : "positions");
-    rope_error error;
     if (!oracle_self_test(&error))
         return front_usage("oracle", "%s", error.text);
     return run(spec, positions, pair, digits, truth, csv, &error)

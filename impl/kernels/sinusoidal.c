@@ -104,6 +104,7 @@ const rope_table_kernel rope_sinusoidal = {
     .name = "sinusoidal",
     .summary = "adds sin and cos of position and element, computed per token in f64",
     .dtypes = 1u << ROPE_F32,
+    .layouts = 1u << ROPE_LAYOUT_PAPER | 1u << ROPE_LAYOUT_CONCAT,
     .plan = plan,
     .apply = apply,
     .destroy = destroy,
