@@ -58,7 +58,7 @@ static float scale_llama3(const rope_spec *spec, float theta)
     float wavelength = two_pi / theta;
     if (wavelength > (float)(spec->original / spec->low))
         return theta / factor;
-    if (wavelength < (float)(spec->original / spec->high))
+    if (wavelength < (float)(spec->original / spec->high) || spec->high == spec->low)
         return theta;
     float smooth = (float)spec->original / wavelength - (float)spec->low;
     smooth = smooth / (float)(spec->high - spec->low);

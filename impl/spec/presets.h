@@ -6,8 +6,9 @@
 
 typedef struct rope_preset {
     const char *name;
-    const char *spec;   /* key=value,... */
-    long long trained;  /* positions that the model was trained or served with as released */
+    const char *spec;   /* key=value,...; NULL: only the model's own file has the numbers */
+    long long trained;  /* longest position count that the released file states */
+    const char *layers; /* "all", or which layers are rotated so */
     const char *source; /* where the numbers are published */
 } rope_preset;
 

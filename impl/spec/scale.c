@@ -168,6 +168,11 @@ static rope_triple scale_by_turns(const rope_spec *spec, double low, double high
 {
     rope_triple turns =
         rope_triple_divide(rope_triple_multiply(theta, of(spec->original)), rope_triple_two_pi);
+    /* A step: theta is algebraic, so L theta/(2 pi) never lies on it. */
+    if (high == low)
+        return rope_triple_sign(rope_triple_subtract(turns, of(low))) > 0
+                   ? theta
+                   : rope_triple_divide(theta, of(spec->factor));
     rope_triple width = rope_triple_subtract(of(high), of(low));
     return blend(theta, clip(rope_triple_divide(rope_triple_subtract(turns, of(low)), width)),
                  spec->factor);

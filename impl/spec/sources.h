@@ -4,8 +4,9 @@
 
 #include "impl/spec/spec.h"
 
-/* Reads and validates the spec that a path names. A name that is neither a file nor looks like a
- * path is reported as an unknown preset. */
-bool rope_spec_from_path(const char *path, rope_spec *spec, rope_error *error);
+/* Reads the spec that a path names, PATH or PATH:LAYER; overridden: see config.h. The spec is
+ * filled, not validated. A name that is no file and looks like no path is reported as an unknown
+ * preset. */
+bool rope_spec_from_path(const char *path, uint32_t overridden, rope_spec *spec, rope_error *error);
 
 #endif

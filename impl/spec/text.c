@@ -34,28 +34,20 @@ static void drop_overridden(rope_spec *spec, const rope_spec *override, uint32_t
     if ((given & BIT(factor)) && !(given & BIT(max_position)))
         rope_keys_clear(spec, BIT(max_position));
     if ((given & BIT(max_position)) && !(given & BIT(factor)))
-        rope_keys_clear(spec, spec->scaling == ROPE_SCALING_LONGROPE ? BIT(factor) : 0);
+        rope_keys_clear(spec, BIT(factor));
 }
 
-static bool apply_overrides(const char *overrides, rope_spec *spec, rope_error *error)
+static bool apply_overrides(const char *overrides, rope_spec *spec, const rope_spec *scratch,
+                            uint32_t given, rope_error *error)
 {
-    rope_spec scratch;
-    uint32_t given;
-    rope_spec_init(&scratch);
-    bool ok = rope_keys_read(overrides, &scratch, &given, error);
-    if (ok) {
-        drop_overridden(spec, &scratch, given);
-        ok = rope_keys_read(overrides, spec, &given, error);
-    }
-    rope_spec_free(&scratch);
-    return ok && rope_spec_validate(spec, error);
+    drop_overridden(spec, scratch, given);
+    return rope_keys_read(overrides, spec, &given, error);
 }
 
 static bool read_keys(const char *text, rope_spec *spec, rope_error *error)
 {
     uint32_t given;
-    return rope_keys_read(text, spec, &given, error) && check_given(given, error) &&
-           rope_spec_validate(spec, error);
+    return rope_keys_read(text, spec, &given, error) && check_given(given, error);
 }
 
 /* A first part with a key's letters before '=' is key=value text, whether or not the key exists. */
@@ -65,27 +57,54 @@ static bool is_key_value(const char *text)
     return text[name] == '=';
 }
 
+static bool read_preset(const rope_preset *preset, rope_spec *spec, rope_error *error)
+{
+    uint32_t given;
+    if (preset->spec == NULL)
+        return rope_fail(error,
+                         "preset %s has factor lists that only its file has, expected the "
+                         "path of the %s",
+                         preset->name, preset->source);
+    return rope_keys_read(preset->spec, spec, &given, error);
+}
+
+/* SOURCE[,key=value,...]. The overrides are read first, alone: they tell what the source need not
+ * say. */
 static bool read_source(const char *text, rope_spec *spec, rope_error *error)
 {
     size_t length = strcspn(text, ",");
+    const char *overrides = text[length] == '\0' ? NULL : text + length + 1;
     char *source = strndup(text, length);
     if (source == NULL)
         return rope_fail(error, "out of memory for a spec of %zu bytes", strlen(text));
+    rope_spec scratch;
+    uint32_t given = 0;
+    rope_spec_init(&scratch);
+    bool ok = overrides == NULL || rope_keys_read(overrides, &scratch, &given, error);
     const rope_preset *preset = rope_preset_find(source);
-    bool ok = preset != NULL ? read_keys(preset->spec, spec, error)
-                             : rope_spec_from_path(source, spec, error);
+    if (ok)
+        ok = preset != NULL ? read_preset(preset, spec, error)
+                            : rope_spec_from_path(source, given, spec, error);
     free(source);
-    return ok && (text[length] == '\0' || apply_overrides(text + length + 1, spec, error));
+    if (ok && overrides != NULL)
+        ok = apply_overrides(overrides, spec, &scratch, given, error);
+    rope_spec_free(&scratch);
+    return ok;
 }
 
 bool rope_spec_parse(const char *text, rope_spec *spec, rope_error *error)
 {
     rope_spec_init(spec);
-    bool ok;
+    rope_error detail;
+    bool keys = is_key_value(text), ok;
     if (*text == '\0')
         ok = rope_fail(error, "the spec is empty, expected a preset, a path, or key=value,...");
     else
-        ok = is_key_value(text) ? read_keys(text, spec, error) : read_source(text, spec, error);
+        ok = keys ? read_keys(text, spec, error) : read_source(text, spec, error);
+    if (ok && !rope_spec_validate(spec, &detail)) {
+        int source = keys ? 0 : (int)strcspn(text, ",");
+        ok = rope_fail(error, "%.*s%s%s", source, text, keys ? "" : ": ", detail.text);
+    }
     if (!ok)
         rope_spec_free(spec);
     return ok;

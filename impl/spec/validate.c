@@ -161,9 +161,10 @@ static bool check_yarn(rope_spec *spec, uint32_t present, rope_error *error)
 {
     default_number(&spec->beta_fast, 32);
     default_number(&spec->beta_slow, 1);
-    if (!(spec->beta_fast * (1 - 0x1p-8) >= spec->beta_slow))
-        return rope_fail(error, "beta_fast is %.17g, expected well above beta_slow = %.17g",
-                         spec->beta_fast, spec->beta_slow);
+    double room = spec->scaling == ROPE_SCALING_YARN_PAPER ? 0x1p-8 : 0;
+    if (!(spec->beta_fast * (1 - room) >= spec->beta_slow))
+        return rope_fail(error, "beta_fast is %.17g, expected %s beta_slow = %.17g",
+                         spec->beta_fast, room == 0 ? "at least" : "well above", spec->beta_slow);
     if (!(spec->base >= 2)) /* its logarithm divides the range's ends; see scale.c */
         return rope_fail(error, "base is %.17g, scaling=%s expects at least 2", spec->base,
                          rope_scaling_name(spec->scaling));
@@ -211,8 +212,9 @@ static bool check_scaling(rope_spec *spec, uint32_t present, rope_error *error)
     case ROPE_SCALING_YARN_PAPER:
         return check_yarn(spec, present, error);
     case ROPE_SCALING_LLAMA3:
-        return spec->high * (1 - 0x1p-8) >= spec->low ||
-               rope_fail(error, "high is %.17g, expected well above low = %.17g", spec->high,
+        /* Equal, as Llama 4 has them, make a step instead of a band. */
+        return spec->high == spec->low || spec->high * (1 - 0x1p-8) >= spec->low ||
+               rope_fail(error, "high is %.17g, expected low = %.17g or well above", spec->high,
                          spec->low);
     case ROPE_SCALING_LONGROPE:
         return check_longrope(spec, present, error);
