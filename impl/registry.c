@@ -31,14 +31,30 @@ const rope_header *const *rope_registry(size_t *count)
     return kernels;
 }
 
+const char *rope_header_name(const rope_header *header)
+{
+    switch (header->kind) {
+    case ROPE_ROTATION:
+        return ((const rope_kernel *)header)->name;
+    case ROPE_TABLE_ADD:
+        return ((const rope_table_kernel *)header)->name;
+    default:
+        return ((const rope_bias_kernel *)header)->name;
+    }
+}
+
+const rope_header *rope_registry_find_any(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (strcmp(rope_header_name(kernels[i]), name) == 0)
+            return kernels[i];
+    return NULL;
+}
+
 const rope_kernel *rope_registry_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-        const rope_kernel *kernel = (const rope_kernel *)kernels[i];
-        if (kernels[i]->kind == ROPE_ROTATION && strcmp(kernel->name, name) == 0)
-            return kernel;
-    }
-    return NULL;
+    const rope_header *header = rope_registry_find_any(name);
+    return header != NULL && header->kind == ROPE_ROTATION ? (const rope_kernel *)header : NULL;
 }
 
 #if defined(__x86_64__)

@@ -12,6 +12,12 @@ const rope_header *const *rope_registry(size_t *count);
 /* The rotation kernel of that name, or NULL. */
 const rope_kernel *rope_registry_find(const char *name);
 
+/* The kernel of that name, whatever its kind, or NULL. */
+const rope_header *rope_registry_find_any(const char *name);
+
+/* The name that a well-formed descriptor carries. */
+const char *rope_header_name(const rope_header *header);
+
 /* ROPE_CPU_* bits of this machine (and its operating system: XGETBV is asked). */
 uint32_t rope_cpu_features(void);
 

@@ -8,6 +8,7 @@
 #include "impl/registry.h"
 #include "props/case.h"
 #include "props/verify.h"
+#include "props/verify_encodings.h"
 #include "scripts/front/environment.h"
 #include "scripts/front/verbs.h"
 
@@ -19,6 +20,7 @@ typedef struct {
 /* What the options say. */
 typedef struct {
     prop_verification v;
+    prop_encodings encodings;
     uint32_t dtypes;
     prop_level level;
     rope_truth truth;
@@ -48,20 +50,28 @@ static bool append_kernel(prop_verification *v, const rope_kernel *kernel, rope_
     return true;
 }
 
-static bool add_kernel(const char *item, void *context, rope_error *error)
+static bool append(plan *p, const rope_header *kernel, rope_error *error)
 {
-    const rope_kernel *kernel = rope_registry_find(item);
-    if (kernel == NULL)
-        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", item);
-    return append_kernel(context, kernel, error);
+    return kernel->kind == ROPE_ROTATION ? append_kernel(&p->v, (const rope_kernel *)kernel, error)
+                                         : prop_encodings_add(&p->encodings, kernel, error);
 }
 
-static bool add_all(prop_verification *v, rope_error *error)
+static bool add_kernel(const char *item, void *context, rope_error *error)
+{
+    const rope_header *kernel = rope_registry_find_any(item);
+    if (kernel == NULL)
+        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", item);
+    return append(context, kernel, error);
+}
+
+/* All rotations, and, unless specs or dtypes narrow the run to what only rotations have, all
+ * encodings. */
+static bool add_all(plan *p, bool encodings, rope_error *error)
 {
     size_t count;
     const rope_header *const *all = rope_registry(&count);
     for (size_t i = 0; i < count; i++)
-        if (all[i]->kind == ROPE_ROTATION && !append_kernel(v, (const rope_kernel *)all[i], error))
+        if ((all[i]->kind == ROPE_ROTATION || encodings) && !append(p, all[i], error))
             return false;
     return true;
 }
@@ -96,8 +106,9 @@ static bool read_options(const options *o, plan *p, rope_error *error)
         return false;
     p->jobs = jobs > 0 ? (int)jobs : 1;
     p->v.plugins = "";
-    return o->kernels != NULL ? front_split(o->kernels, add_kernel, &p->v, error)
-                              : add_all(&p->v, error);
+    return o->kernels != NULL
+               ? front_split(o->kernels, add_kernel, p, error)
+               : add_all(p, o->specs.count == 0 && (p->dtypes & 1u << ROPE_F32), error);
 }
 
 /* A kernel for the other pairing: itself, or a registered one, lookup before others. */
@@ -151,6 +162,7 @@ static void release(plan *p)
         prop_unit_free(&p->v.units[u]);
     free(p->v.units);
     free(p->v.kernels);
+    prop_encodings_free(&p->encodings);
     prop_suite_free(&p->v.suite);
 }
 
@@ -239,17 +251,24 @@ static int verify(int argc, char **argv, const options *o, plan *p)
         struct timespec start, end;
         clock_gettime(CLOCK_MONOTONIC, &start);
         prop_suite_warm(&v->suite, v->seed);
-        good = prop_run(v->units, v->unit_count, p->jobs, "verify", &error);
+        good = prop_run(v->units, v->unit_count, p->jobs, "verify", &error) &&
+               prop_encodings_run(&p->encodings, v->seed, p->level, &error);
         clock_gettime(CLOCK_MONOTONIC, &end);
         double seconds =
             (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-        if (good)
+        if (good) {
             sum = prop_verify_text(v, out);
+            prop_sum more = prop_encodings_text(&p->encodings, out);
+            sum.passed += more.passed;
+            sum.failed += more.failed;
+        }
         if (good && junit != NULL)
-            prop_verify_junit(v, seconds, junit);
+            prop_verify_junit(v, &p->encodings, seconds, junit);
         good = good && front_run_finish(&run, &error);
-        if (good && w != NULL)
+        if (good && w != NULL) {
             prop_verify_rows(v, run.id, w);
+            prop_encodings_rows(&p->encodings, run.id, w);
+        }
         if (good && w != NULL && !csv_out)
             good = write_run(&run, o->csv, &error);
         front_run_free(&run);

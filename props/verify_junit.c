@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "props/verify.h"
+#include "props/verify_encodings.h"
 
 /* Text inside an attribute; characters that XML 1.0 forbids become '?'. */
-static void escape(const char *text, FILE *out)
+void prop_junit_escape(const char *text, FILE *out)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
         switch (*c) {
@@ -29,18 +30,18 @@ static void escape(const char *text, FILE *out)
 static void test_case(const char *kernel, const char *name, FILE *out)
 {
     fputs("  <testcase classname=\"tightrope.", out);
-    escape(kernel, out);
+    prop_junit_escape(kernel, out);
     fputs("\" name=\"", out);
-    escape(name, out);
+    prop_junit_escape(name, out);
     fputs("\"", out);
 }
 
 static void result(const char *kind, const char *message, const char *body, FILE *out)
 {
     fprintf(out, ">\n    <%s message=\"", kind);
-    escape(message, out);
+    prop_junit_escape(message, out);
     fputs("\">", out);
-    escape(body, out);
+    prop_junit_escape(body, out);
     fprintf(out, "</%s>\n  </testcase>\n", kind);
 }
 
@@ -89,11 +90,15 @@ static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, 
     }
 }
 
-void prop_verify_junit(const prop_verification *v, double seconds, FILE *out)
+void prop_verify_junit(const prop_verification *v, const prop_encodings *encodings, double seconds,
+                       FILE *out)
 {
     writing w = {.out = NULL};
     for (int k = 0; k < v->kernel_count; k++)
         kernel_cases(v, v->kernels[k], &w);
+    prop_sum more = prop_encodings_junit(encodings, NULL);
+    w.sum.passed += more.passed;
+    w.sum.failed += more.failed;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"tightrope verify\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" "
@@ -102,5 +107,6 @@ void prop_verify_junit(const prop_verification *v, double seconds, FILE *out)
     w.out = out;
     for (int k = 0; k < v->kernel_count; k++)
         kernel_cases(v, v->kernels[k], &w);
+    prop_encodings_junit(encodings, out);
     fputs("</testsuite>\n", out);
 }
