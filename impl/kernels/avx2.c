@@ -2,23 +2,29 @@
  * AVX2 and FMA, eight pairs at a time, c and s in registers while the heads pass by.
  *
  * Contract: 2 + sqrt(2)/2 = 2.7072 u where the attention factor A is a power of two, 3 u otherwise,
- * for angles up to 2^24 and far beyond (terms below). Rotation. y0 = fl(x0 c - fl(x1 s)), y1 =
- * fl(x1 c + fl(x0 s)): the outer roundings cost u |y0| and u |y1|, the inner ones u |x1 s| and u
- * |x0 s|; the norm of the sums is at most u |x| |w| + u |s| |x|
- * <= 2 u |x| |w|, w = c + i s (the bound of Jeannerod, Kornerup, Louvet, Muller, Error bounds on
- * complex multiplication with FMA, Math. Comp. 86 (2017)).
- *   Angle. a = fl(p hi) and e = fl(fma(p, hi, -a) + fl(p lo)); the fma is exact, |e| <= 2^-52 |a|,
+ * for angles up to 2^24 and far beyond (terms below).
+ *
+ * Rotation. y0 = fl(x0 c - fl(x1 s)), y1 = fl(x1 c + fl(x0 s)): the outer roundings cost u |y0| and
+ * u |y1|, the inner ones u |x1 s| and u |x0 s|; the norm of the sums is at most u |x| |w| + u |s|
+ * |x| <= 2 u |x| |w|, w = c + i s (the bound of Jeannerod, Kornerup, Louvet, Muller, Error bounds
+ * on complex multiplication with FMA, Math. Comp. 86 (2017)).
+ *
+ * Angle. a = fl(p hi) and e = fl(fma(p, hi, -a) + fl(p lo)); the fma is exact, |e| <= 2^-52 |a|,
  * the roundings of e cost 2^-104 |a| and the frequency 2^-98 |a|: |a + e - p theta| < 2^-97 |a|.
  * Past 2^53 the position itself is rounded: 2^-53 |a| more.
- *   Table. cos(a + e) = cos a - e sin a - r, |r| <= e^2 / 2 <= 2^-105 a^2. glibc's cos and sin in
- * f64 are within 0.55 ulp (its s_sin.c), so .55 2^-53, and the sum's rounding costs 2^-54: before
- * it is rounded to f32 an entry is off by less than d = 2^-52 + 2^-97 |a| + 2^-105 a^2. Rounding a
- * value below 1 costs at most u/2; two of them sqrt(2)/2 u. A is folded into the entries: A c, A s.
- * Where A = 2^k, the entries lie below 2^k and round to within 2^k u/2: the same sqrt(2)/2 u of A.
- * Elsewhere an entry v may lie above a power of two, where half an ulp is up to u |v|: normwise at
- * most sqrt(v0^2 + v1^2) u = A u, so 1 u. (Reached as A nears a power of two from above.) Together
- * (1 + 2 u)(1 + T u + sqrt(2) d) - 1; what is of second order, the f64 product by A and the nearest
- * f64 of A (2^-29 u each) stay below 2^-20 u. */
+ *
+ * Table. cos(a + e) = cos a - e sin a - r, |r| <= e^2 / 2 <= 2^-105 a^2. glibc's cos and sin in f64
+ * are within 0.55 ulp (its s_sin.c), so .55 2^-53, and the sum's rounding costs 2^-54: before it is
+ * rounded to f32 an entry is off by less than d = 2^-52 + 2^-97 |a| + 2^-105 a^2. Rounding a value
+ * below 1 costs at most u/2; two of them sqrt(2)/2 u.
+ *
+ * A is folded into the entries: A c, A s. Where A = 2^k, the entries lie below 2^k and round to
+ * within 2^k u/2: the same sqrt(2)/2 u of A. Elsewhere an entry v may lie above a power of two,
+ * where half an ulp is up to u |v|: normwise at most sqrt(v0^2 + v1^2) u = A u, so 1 u. (Reached as
+ * A nears a power of two from above.)
+ *
+ * Together (1 + 2 u)(1 + T u + sqrt(2) d) - 1; what is of second order, the f64 product by A and
+ * the nearest f64 of A (2^-29 u each) stay below 2^-20 u. */
 #include "impl/rope.h"
 
 #include <math.h>

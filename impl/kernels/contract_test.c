@@ -37,7 +37,7 @@ static void measure(const rope_kernel *kernel, problem *p, int64_t position, int
     vy.data = y;
     assert_int_equal(kernel->apply(plan, &vx, &vy, &position, 1), ROPE_OK);
     for (int64_t i = 0; i < p->args.pairs; i++) {
-        rotor r = exact_rotor(&p->args, position, i);
+        exact_cos_sin r = exact_rotor(&p->args, position, i);
         double bound = kernel->error_bound(&p->args, position, i);
         assert_true(bound > 0);
         if (!(bound < sqrt(2) / rope_dtype_unit_roundoff(p->args.dtype)))
@@ -105,6 +105,30 @@ static void no_kernel_is_above_its_contract(void **state)
         }
 }
 
+/* Any int64 position is taken, and what is claimed there holds. */
+static void huge_positions_keep_the_contract(void **state)
+{
+    (void)state;
+    const int64_t two = 1, huge[] = {(two << 31) - 1,     two << 31,           (two << 32) + 1,
+                                     -(two << 32) - 7,    (two << 40) + 3,     (two << 50),
+                                     (two << 50) + 1,     -(two << 50) - 1,    (two << 53) + 1,
+                                     (two << 60) + 12345, -(two << 61) - 9999, INT64_MAX,
+                                     INT64_MAX - 1,       INT64_MIN,           INT64_MIN + 1};
+    FOR_EACH_KERNEL(kernel, pairing, dtype)
+    {
+        problem p;
+        figures f = {0};
+        uint64_t seed = 2;
+        problem_init(&p, (shape){64, 64, 0}, pairing, dtype, 10000, 1, 0, 0);
+        for (size_t k = 0; k < sizeof huge / sizeof huge[0]; k++)
+            measure(kernel, &p, huge[k], 3, &seed, &f);
+        print_message("# %s %s: %.6g u, %.3f of contract at %lld, pair %lld, %lld measured\n",
+                      kernel->name, rope_pairing_name(pairing), f.error, f.ratio,
+                      (long long)f.position, (long long)f.pair, (long long)f.measured);
+        problem_free(&p);
+    }
+}
+
 /* head_dim 128, base 1e4, position 11349, pair 16: 2.8026 u without an fma, near the bound of
  * sqrt(5) + sqrt(2)/2 = 2.9432 u. */
 static void known_bad_case_of_lookup(void **state)
@@ -140,7 +164,8 @@ static void contracts_are_as_promised(void **state)
     const struct {
         const char *name;
         double limit;
-    } promised[] = {{"lookup", 2.9432}, {"avx2", 2.7072}};
+    } promised[] = {{"lookup", 2.9432}, {"avx2", 2.7072},  {"dd", 2.7072}, {"step", 2.7072},
+                    {"exact", 1},       {"exact_avx2", 1}, {"phase", 3.5}};
     problem p;
     problem_init(&p, (shape){128, 128, 0}, ROPE_INTERLEAVED, ROPE_F32, 10000, 1, 0, 0);
     for (size_t k = 0; k < sizeof promised / sizeof promised[0]; k++) {
@@ -214,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_kernel_is_above_its_contract),
+        cmocka_unit_test(huge_positions_keep_the_contract),
         cmocka_unit_test(known_bad_case_of_lookup),
         cmocka_unit_test(contracts_are_as_promised),
         cmocka_unit_test(f32_angles_grow_as_peers_do),

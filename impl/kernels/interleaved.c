@@ -4,13 +4,20 @@
  *
  * Contract: sqrt(5) + sqrt(2)/2 u where the attention factor A is a power of two, sqrt(5) + 1 u
  * otherwise, plus 2^-52 |angle| (0.0625 u at an angle of 2^24).
- *   Rotation. The complex product of four rounded products and two rounded sums: sqrt(5) u (Brent,
+ *
+ * Rotation. The complex product of four rounded products and two rounded sums: sqrt(5) u (Brent,
  * Percival, Zimmermann, Math. Comp. 76 (2007), theorem 1).
- *   Angle. fl(p hi): the rounding costs 2^-53 |angle|, the low part of the frequency that is
- * dropped as much. Past 2^53 the position itself is rounded: as much again. cos and sin. glibc's in
- * f64 are within 0.55 ulp (its s_sin.c) and rounded once to f32: u/2 each, sqrt(2)/2 u. A is
- * multiplied in before: A c may lie above a power of two, where half an ulp is up to u |A c|,
- * normwise u A. Terms of second order stay below 2^-20 u. */
+ *
+ * Angle. fl(p hi): the rounding costs 2^-53 |angle|, the low part of the frequency that is dropped
+ * as much. Past 2^53 the position itself is rounded: as much again.
+ *
+ * cos and sin. glibc's in f64 are within 0.55 ulp (its s_sin.c) and rounded once to f32: u/2 each,
+ * sqrt(2)/2 u.
+ *
+ * A is multiplied in before: A c may lie above a power of two, where half an ulp is up to u |A c|,
+ * normwise u A.
+ *
+ * Terms of second order stay below 2^-20 u. */
 #include "impl/rope.h"
 
 #include <math.h>

@@ -6,15 +6,21 @@
  * rounded to f32, as llama.cpp carries Llama 3.1's.
  *
  * Contract: |chord of the angle's error| / u + sqrt(5) + the table's term, growing with position
- * and pair. Angle. With r the f32 ratio of two frequencies and g the f32 factor, the kernel's
- * frequency is f = r^i / g before rounding: off by |p| |f - theta|. Every product, the division and
- * the position (past 2^24) round: below (i + 1 + 1) 2^-24 |p f| and second-order terms of (i + 2)^2
- * 2^-48. The rotation by an angle that is off by e is off by the chord, 2 sin(e / 2). Table.
- * glibc's sinf and cosf are within 0.5607 ulp (its s_sinf.c, s_cosf.c), an ulp below 1 is at most
- * u: sqrt(2) 0.5607 u = 0.7930 u. The attention factor is rounded to f32, and the product by it is
- * rounded: below u |A c|, normwise below u A; nothing where A is a power of two. Rotation. Four
- * rounded products and two rounded sums: sqrt(5) u (Brent, Percival, Zimmermann, Math. Comp. 76
- * (2007), theorem 1). Terms of second order stay below 2^-20 u. */
+ * and pair.
+ *
+ * Angle. With r the f32 ratio of two frequencies and g the f32 factor, the kernel's frequency is f
+ * = r^i / g before rounding: off by |p| |f - theta|. Every product, the division and the position
+ * (past 2^24) round: below (i + 1 + 1) 2^-24 |p f| and second-order terms of (i + 2)^2 2^-48. The
+ * rotation by an angle that is off by e is off by the chord, 2 sin(e / 2).
+ *
+ * Table. glibc's sinf and cosf are within 0.5607 ulp (its s_sinf.c, s_cosf.c), an ulp below 1 is at
+ * most u: sqrt(2) 0.5607 u = 0.7930 u. The attention factor is rounded to f32, and the product by
+ * it is rounded: below u |A c|, normwise below u A; nothing where A is a power of two.
+ *
+ * Rotation. Four rounded products and two rounded sums: sqrt(5) u (Brent, Percival, Zimmermann,
+ * Math. Comp. 76 (2007), theorem 1).
+ *
+ * Terms of second order stay below 2^-20 u. */
 #include "impl/rope.h"
 
 #include <math.h>

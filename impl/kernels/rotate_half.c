@@ -7,14 +7,19 @@
  * it takes the host's, rounded to f32.
  *
  * Contract: |chord of the angle's error| / u + sqrt(5) + the table's term, growing with position.
- *   Angle. f is the kernel's f32 frequency, p' the position in f32. The kernel's angle is
- * fl(p' f): off by |p| |f - theta| + |p' - p| f + half an ulp of the angle (nothing where f32 holds
- * p' f). The rotation by an angle that is off by e is off by the chord, 2 sin(e / 2).
- *   Table. glibc's sinf and cosf are within 0.5607 ulp (its s_sinf.c, s_cosf.c), an ulp below 1 is
- * at most u: sqrt(2) 0.5607 u = 0.7930 u. The attention factor is rounded to f32, and the product
- * by it is rounded: below u |A c|, normwise below u A; nothing where A is a power of two. Rotation.
- * Four rounded products and two rounded sums: sqrt(5) u (Brent, Percival, Zimmermann, Math. Comp.
- * 76 (2007), theorem 1). Terms of second order stay below 2^-20 u. */
+ *
+ * Angle. f is the kernel's f32 frequency, p' the position in f32. The kernel's angle is fl(p' f):
+ * off by |p| |f - theta| + |p' - p| f + half an ulp of the angle (nothing where f32 holds p' f).
+ * The rotation by an angle that is off by e is off by the chord, 2 sin(e / 2).
+ *
+ * Table. glibc's sinf and cosf are within 0.5607 ulp (its s_sinf.c, s_cosf.c), an ulp below 1 is at
+ * most u: sqrt(2) 0.5607 u = 0.7930 u. The attention factor is rounded to f32, and the product by
+ * it is rounded: below u |A c|, normwise below u A; nothing where A is a power of two.
+ *
+ * Rotation. Four rounded products and two rounded sums: sqrt(5) u (Brent, Percival, Zimmermann,
+ * Math. Comp. 76 (2007), theorem 1).
+ *
+ * Terms of second order stay below 2^-20 u. */
 #include "impl/rope.h"
 
 #include <math.h>

@@ -5,10 +5,12 @@
 #define ROPE_KERNELS_TESTING_H
 
 #include <math.h>
-#include <mpfr.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <mpfr.h> /* after stdint.h: intmax_t */
 
 #include "impl/registry.h"
 
@@ -122,23 +124,37 @@ static inline void store_random(uint32_t dtype, void *data, int64_t i, uint64_t 
     }
 }
 
-typedef struct rotor {
+typedef struct exact_cos_sin {
     long double c, s;
-} rotor;
+} exact_cos_sin;
 
 /* cos and sin of p theta. p hi + p lo is a + e with a = fl(p hi), |e| <= 2^-28 for |a| < 2^24; long
- * double cosl and sinl are within 1 ulp, 2^-64: off by less than 2^-57, 2^-33 u of f32. */
-static inline rotor exact_rotor(const rope_plan_args *args, int64_t position, int64_t pair)
+ * double cosl and sinl are within 1 ulp, 2^-64: off by less than 2^-57, 2^-33 u of f32. Larger
+ * angles and positions go through MPFR. */
+static inline exact_cos_sin exact_rotor(const rope_plan_args *args, int64_t position, int64_t pair)
 {
     double p = (double)position, a = p * args->frequency_hi[pair];
     long double e = (long double)fma(p, args->frequency_hi[pair], -a) +
                     (long double)p * args->frequency_lo[pair];
-    long double c = cosl(a), s = sinl(a);
-    return (rotor){c - e * s - e * e / 2 * c, s + e * c - e * e / 2 * s};
+    if (fabs(p) <= 0x1p53 && fabs(a) <= 0x1p24) {
+        long double c = cosl(a), s = sinl(a);
+        return (exact_cos_sin){c - e * s - e * e / 2 * c, s + e * c - e * e / 2 * s};
+    }
+    mpfr_t angle, t;
+    mpfr_inits2(400, angle, t, (mpfr_ptr)0);
+    mpfr_set_d(angle, args->frequency_hi[pair], MPFR_RNDN);
+    mpfr_add_d(angle, angle, args->frequency_lo[pair], MPFR_RNDN);
+    mpfr_set_sj(t, position, MPFR_RNDN);
+    mpfr_mul(angle, angle, t, MPFR_RNDN);
+    mpfr_cos(t, angle, MPFR_RNDN);
+    mpfr_sin(angle, angle, MPFR_RNDN);
+    exact_cos_sin r = {mpfr_get_ld(t, MPFR_RNDN), mpfr_get_ld(angle, MPFR_RNDN)};
+    mpfr_clears(angle, t, (mpfr_ptr)0);
+    return r;
 }
 
 /* Normwise error of a pair, in u. */
-static inline double pair_error(const rope_plan_args *args, rotor r, double x0, double x1,
+static inline double pair_error(const rope_plan_args *args, exact_cos_sin r, double x0, double x1,
                                 double y0, double y1)
 {
     long double a = args->attention_factor;

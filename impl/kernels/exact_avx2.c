@@ -1,0 +1,423 @@
+/* exact_avx2: y is the exact rotation, rounded once to f32, but for 2^-26 u: cos and sin in f64
+ * made on the fly from a frequency in quarter turns held as two doubles, shared by a token's heads;
+ * the rotation in f64. AVX2 and FMA. No table; takes every int64 position.
+ *
+ * Contract: 1 u, for any attention factor A and angles up to 2^70.
+ *
+ * Frequency. F = theta / (pi/2) = Fhi + Flo: the host's theta is within 2^-98, the product by 2/pi
+ * = P1 + P2 (off by 2^-109) drops lo P2 and rounds hi P2, lo P1, their sums and Flo, 2^-104 each at
+ * most: below 2^-97 relative. Multiples of 4 are taken off, which changes no angle (positions are
+ * integers).
+ *
+ * Reduction. t = fl(p Fhi + 1.5 2^52) rounds p Fhi to the integer n, for |p| <= 2^50 and |F| <= 2.
+ * r = fl(p Fhi - n), r = fl(r + p Flo): |r| <= 1/2 and a little, each rounding below 2^-55 quarter
+ * turns: together 2^-53.3 radians. Positions past 2^50 are split, p = 2^32 a + b, and reduced with
+ * F and 2^32 F mod 4 (exact) apart: twice the roundings.
+ *
+ * Polynomials. sin(pi/2 r) = r (H + L) + r z S(z), z = r^2, S of degree 5 within 2^-56; cos = 1 + z
+ * C(z), C of degree 6 within 2^-55 (its leading coefficient's rounding); interpolations at the
+ * Chebyshev nodes of [0, 1/4], recomputed and measured by dd_test. The last rounding costs 2^-54,
+ * the others below 2^-54.5 together.
+ *
+ * So cos and sin are off by less than 2^-52 + 2^-96 |angle| each, sqrt(2) of that for the pair; the
+ * f64 product by A and the nearest f64 of A cost 2^-53 each, the rotation by fma 2 2^-53
+ * (Jeannerod, Kornerup, Louvet, Muller, Math. Comp. 86 (2017)): before it is rounded to f32, y is
+ * off by less than e = 2^-50 + 1.5 2^-96 |angle|, normwise.
+ *
+ * The rounding to nearest costs at most u / (1 + u) |y_k| a component (Jeannerod and Rump, On
+ * relative errors of floating-point operations, Math. Comp. 87 (2018)), normwise u (1 - 2^-24.1) A
+ * |x|: together below 1 u, since e is below 2^-26 u. */
+#include "impl/rope.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,fma")))
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    BLOCK = 256,    /* pairs taken at a time, at most */
+    ENTRIES = 1024, /* cos and sin made at a time, for as many tokens as fit: kept for all heads */
+};
+
+struct rope_plan {
+    rope_geometry geometry;
+    size_t bytes;
+    double factor;   /* A */
+    double *hi, *lo; /* [pairs, padded to eights] quarter turns a position, modulo 4, |hi| <= 2 */
+    uint8_t *axis;   /* [pairs, padded] */
+};
+
+/* theta / (pi/2) modulo 4 as hi + lo. */
+static void quarter_turns(double theta_hi, double theta_lo, double *hi, double *lo)
+{
+    const double p1 = 0x1.45f306dc9c883p-1, p2 = -0x1.6b01ec5417056p-55; /* 2/pi */
+    double h = theta_hi * p1, e = fma(theta_hi, p1, -h);
+    e += fma(theta_hi, p2, theta_lo * p1);
+    h -= 4 * nearbyint(h / 4);
+    *hi = h + e;
+    *lo = e - (*hi - h);
+}
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    rope_geometry geometry;
+    rope_status status = rope_geometry_from(args, 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+                                            1u << ROPE_F32, &geometry);
+    if (status != ROPE_OK)
+        return status;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return ROPE_UNSUPPORTED;
+    size_t padded = ((size_t)args->pairs + 7) / 8 * 8;
+    size_t bytes = sizeof(rope_plan) + padded * (2 * sizeof(double) + 1);
+    rope_plan *p = malloc(bytes);
+    if (p == NULL)
+        return ROPE_NO_MEMORY;
+    memset(p, 0, bytes);
+    p->geometry = geometry;
+    p->bytes = bytes;
+    p->factor = args->attention_factor;
+    p->hi = (double *)(p + 1);
+    p->lo = p->hi + padded;
+    p->axis = (uint8_t *)(p->lo + padded);
+    memcpy(p->axis, args->axis, (size_t)args->pairs);
+    for (int64_t i = 0; i < args->pairs; i++)
+        quarter_turns(args->frequency_hi[i], args->frequency_lo[i], &p->hi[i], &p->lo[i]);
+    *out = p;
+    return ROPE_OK;
+}
+
+/* ---- cos and sin ---- */
+
+static const double S[6] = {-0x1.4abbce625be52p-1, 0x1.466bc6775a476p-4,   -0x1.32d2cce500387p-8,
+                            0x1.50783208843ebp-13, -0x1.e3027dea82bd7p-19, 0x1.e4a9d9166f052p-25};
+static const double C[7] = {-0x1.3bd3cc9be45dep+0, 0x1.03c1f081b5ac0p-2,   -0x1.55d3c7e3cb241p-6,
+                            0x1.e1f5068688d5bp-11, -0x1.a6d1eef479be1p-16, 0x1.f9ce245cada0bp-22,
+                            -0x1.b2f3eb054afcdp-28};
+static const double HALF_PI_HI = 0x1.921fb54442d18p+0, HALF_PI_LO = 0x1.1a62633145c07p-54;
+
+/* Positions as the generator takes them: 2^32 high + low, one a token or one a pair. */
+typedef struct spread {
+    double low[ENTRIES], high[BLOCK];
+} spread;
+
+static bool is_wide(int64_t position)
+{
+    return position > INT64_C(1) << 50 || position < -(INT64_C(1) << 50);
+}
+
+/* The positions of one token's pairs. True where any lies past 2^50. */
+static bool spread_token(const rope_plan *p, const int64_t *position, int64_t begin, int64_t padded,
+                         spread *at)
+{
+    bool wide = false;
+    for (int64_t i = 0; i < padded; i++) {
+        int64_t whole = position[p->axis[begin + i]];
+        int64_t low = is_wide(whole) ? (int32_t)(uint32_t)whole : whole;
+        /* whole - low is a multiple of 2^32 and may pass 2^63: halves */
+        int64_t half = whole / 2 - low / 2 + (whole % 2 - low % 2) / 2;
+        at->high[i] = (double)half * 0x1p-31;
+        at->low[i] = (double)low;
+        wide |= is_wide(whole);
+    }
+    return wide;
+}
+
+typedef struct reduced {
+    __m256i n; /* quarter turns, whole, modulo 2^51, in each 64 bits' lower part */
+    __m256d r; /* and the rest, |r| <= 1/2 and a little */
+} reduced;
+
+AVX2 INLINE reduced reduce(__m256d position, __m256d hi, __m256d lo)
+{
+    const __m256d magic = _mm256_set1_pd(0x1.8p52);
+    __m256d t = _mm256_fmadd_pd(position, hi, magic);
+    __m256d r = _mm256_fmsub_pd(position, hi, _mm256_sub_pd(t, magic));
+    return (reduced){_mm256_castpd_si256(t), _mm256_fmadd_pd(position, lo, r)};
+}
+
+/* Positions past 2^50: the multiple of 2^32 apart, with 2^32 F modulo 4. */
+AVX2 INLINE reduced reduce_wide(__m256d low, __m256d high, __m256d hi, __m256d lo)
+{
+    const __m256d scale = _mm256_set1_pd(0x1p32), four = _mm256_set1_pd(4);
+    const __m256d magic = _mm256_set1_pd(0x1.8p52);
+    __m256d g = _mm256_mul_pd(hi, scale);
+    __m256d turns =
+        _mm256_round_pd(_mm256_div_pd(g, four), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    reduced a = reduce(low, hi, lo);
+    reduced b = reduce(high, _mm256_fnmadd_pd(turns, four, g), _mm256_mul_pd(lo, scale));
+    __m256d r = _mm256_add_pd(a.r, b.r), t = _mm256_add_pd(r, magic), n = _mm256_sub_pd(t, magic);
+    __m256d split = _mm256_cmp_pd(high, _mm256_setzero_pd(), _CMP_NEQ_OQ);
+    __m256i more = _mm256_add_epi64(b.n, _mm256_castpd_si256(t));
+    more = _mm256_and_si256(more, _mm256_castpd_si256(split));
+    return (reduced){_mm256_add_epi64(a.n, more), _mm256_sub_pd(r, _mm256_and_pd(n, split))};
+}
+
+/* What the positions of a token look like. */
+typedef enum layout {
+    ONE = 0,  /* one axis: the same position for all pairs of a token */
+    EACH = 1, /* each pair of the only token has its own */
+    WIDE = 2, /* and they may lie past 2^50 */
+} layout;
+
+typedef struct quarter {
+    __m256d c, s; /* cos and sin of pi/2 r, times A */
+} quarter;
+
+AVX2 INLINE quarter polynomials(__m256d r, __m256d factor)
+{
+    __m256d z = _mm256_mul_pd(r, r);
+    __m256d s = _mm256_set1_pd(S[5]), c = _mm256_set1_pd(C[6]);
+    for (int k = 4; k >= 0; k--)
+        s = _mm256_fmadd_pd(s, z, _mm256_set1_pd(S[k]));
+    for (int k = 5; k >= 0; k--)
+        c = _mm256_fmadd_pd(c, z, _mm256_set1_pd(C[k]));
+    s = _mm256_mul_pd(r, _mm256_fmadd_pd(s, z, _mm256_set1_pd(HALF_PI_LO)));
+    s = _mm256_fmadd_pd(r, _mm256_set1_pd(HALF_PI_HI), s);
+    c = _mm256_fmadd_pd(c, z, _mm256_set1_pd(1));
+    return (quarter){_mm256_mul_pd(c, factor), _mm256_mul_pd(s, factor)};
+}
+
+AVX2 INLINE reduced reduce_at(const rope_plan *p, const spread *at, int64_t token, int64_t begin,
+                              int64_t i, const layout how)
+{
+    __m256d hi = _mm256_loadu_pd(p->hi + begin + i), lo = _mm256_loadu_pd(p->lo + begin + i);
+    if (how == ONE)
+        return reduce(_mm256_broadcast_sd(at->low + token), hi, lo);
+    if (how == EACH)
+        return reduce(_mm256_loadu_pd(at->low + i), hi, lo);
+    return reduce_wide(_mm256_loadu_pd(at->low + i), _mm256_loadu_pd(at->high + i), hi, lo);
+}
+
+/* A cos and A sin of pairs [begin, begin + padded) of some tokens, four at a time. */
+AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t tokens, int64_t begin,
+                          int64_t padded, double *cosines, double *sines, const layout how)
+{
+    const __m256d sign = _mm256_set1_pd(-0.0), factor = _mm256_set1_pd(p->factor);
+    for (int64_t t = 0; t < tokens; t++)
+        for (int64_t i = 0; i < padded; i += 4) {
+            reduced a = reduce_at(p, at, t, begin, i, how);
+            quarter q = polynomials(a.r, factor);
+            /* quarter turn n: cos is c -s -c s, sin is s c -s -c */
+            __m256d odd = _mm256_castsi256_pd(_mm256_slli_epi64(a.n, 63));
+            __m256i next = _mm256_add_epi64(a.n, _mm256_set1_epi64x(1));
+            __m256d cos_sign =
+                _mm256_and_pd(_mm256_castsi256_pd(_mm256_slli_epi64(next, 62)), sign);
+            __m256d sin_sign = _mm256_and_pd(_mm256_castsi256_pd(_mm256_slli_epi64(a.n, 62)), sign);
+            double *c = cosines + t * padded + i, *s = sines + t * padded + i;
+            _mm256_storeu_pd(c, _mm256_xor_pd(_mm256_blendv_pd(q.c, q.s, odd), cos_sign));
+            _mm256_storeu_pd(s, _mm256_xor_pd(_mm256_blendv_pd(q.s, q.c, odd), sin_sign));
+        }
+}
+
+/* Into cosines and sines [tokens][padded]. */
+AVX2 static void cos_sin(const rope_plan *p, const int64_t *positions, int64_t position_stride,
+                         int64_t tokens, int64_t begin, int64_t padded, double *cosines,
+                         double *sines)
+{
+    spread at;
+    bool narrow = p->geometry.axis_count == 1;
+    for (int64_t t = 0; t < tokens && narrow; t++) {
+        narrow = !is_wide(positions[t * position_stride]);
+        at.low[t] = (double)positions[t * position_stride];
+    }
+    if (narrow) {
+        generate(p, &at, tokens, begin, padded, cosines, sines, ONE);
+        return;
+    }
+    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded)
+        if (spread_token(p, positions + t * position_stride, begin, padded, &at))
+            generate(p, &at, 1, begin, padded, cosines, sines, WIDE);
+        else
+            generate(p, &at, 1, begin, padded, cosines, sines, EACH);
+}
+
+/* ---- rotation ---- */
+
+/* The rows of all heads of one token, at the first pair of a block; strides in elements. */
+typedef struct rows {
+    const float *x;
+    float *y;
+    int64_t heads, x_stride, y_stride, partner; /* partner: from x0 to x1 of a half pair */
+} rows;
+
+/* n vectors of four half pairs. */
+AVX2 INLINE void half_4(rows r, const double *cosines, const double *sines, const int n)
+{
+    __m256d c[4], s[4];
+    for (int k = 0; k < n; k++) {
+        c[k] = _mm256_loadu_pd(cosines + 4 * k);
+        s[k] = _mm256_loadu_pd(sines + 4 * k);
+    }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int k = 0; k < n; k++) {
+            __m256d x0 = _mm256_cvtps_pd(_mm_loadu_ps(r.x + 4 * k));
+            __m256d x1 = _mm256_cvtps_pd(_mm_loadu_ps(r.x + r.partner + 4 * k));
+            __m256d y0 = _mm256_fmsub_pd(x0, c[k], _mm256_mul_pd(x1, s[k]));
+            __m256d y1 = _mm256_fmadd_pd(x1, c[k], _mm256_mul_pd(x0, s[k]));
+            _mm_storeu_ps(r.y + 4 * k, _mm256_cvtpd_ps(y0));
+            _mm_storeu_ps(r.y + r.partner + 4 * k, _mm256_cvtpd_ps(y1));
+        }
+}
+
+/* n vectors of two adjacent pairs: y = x (c c) -+ swapped x (s s). */
+AVX2 INLINE void adjacent_2(rows r, const double *cosines, const double *sines, const int n)
+{
+    __m256d c[4], s[4];
+    for (int k = 0; k < n; k++) {
+        __m256d c2 = _mm256_castpd128_pd256(_mm_loadu_pd(cosines + 2 * k));
+        __m256d s2 = _mm256_castpd128_pd256(_mm_loadu_pd(sines + 2 * k));
+        c[k] = _mm256_permute4x64_pd(c2, 0x50);
+        s[k] = _mm256_permute4x64_pd(s2, 0x50);
+    }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int k = 0; k < n; k++) {
+            __m256d z = _mm256_cvtps_pd(_mm_loadu_ps(r.x + 4 * k));
+            __m256d swapped = _mm256_permute_pd(z, 0x5);
+            __m256d w = _mm256_fmaddsub_pd(z, c[k], _mm256_mul_pd(swapped, s[k]));
+            _mm_storeu_ps(r.y + 4 * k, _mm256_cvtpd_ps(w));
+        }
+}
+
+/* The rest, one pair at a time, partner elements apart. */
+AVX2 INLINE void one_pair(rows r, int64_t partner, double c, double s)
+{
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        double x0 = r.x[0], x1 = r.x[partner];
+        r.y[0] = (float)fma(x0, c, -(x1 * s));
+        r.y[partner] = (float)fma(x1, c, x0 * s);
+    }
+}
+
+INLINE rows advance(rows r, int64_t elements)
+{
+    r.x += elements;
+    r.y += elements;
+    return r;
+}
+
+AVX2 static void rotate_half(rows r, const double *c, const double *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 16; i += 16)
+        half_4(advance(r, i), c + i, s + i, 4);
+    for (; count - i >= 4; i += 4)
+        half_4(advance(r, i), c + i, s + i, 1);
+    for (; count - i >= 1; i++)
+        one_pair(advance(r, i), r.partner, c[i], s[i]);
+}
+
+AVX2 static void rotate_adjacent(rows r, const double *c, const double *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 8; i += 8)
+        adjacent_2(advance(r, 2 * i), c + i, s + i, 4);
+    for (; count - i >= 2; i += 2)
+        adjacent_2(advance(r, 2 * i), c + i, s + i, 1);
+    if (count - i >= 1)
+        one_pair(advance(r, 2 * i), 1, c[i], s[i]);
+}
+
+/* Rotates a block of pairs of some tokens. */
+static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
+                          int64_t first, int64_t tokens, int64_t begin, int64_t count,
+                          const double *cosines, const double *sines)
+{
+    int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
+    for (int64_t t = 0; t < tokens; t++) {
+        int64_t row = t * ((count + 7) / 8 * 8);
+        rows r = {(const float *)x->data + (first + t) * x->token_stride + skip,
+                  (float *)y->data + (first + t) * y->token_stride + skip,
+                  x->heads,
+                  x->head_stride,
+                  y->head_stride,
+                  g->pairs};
+        if (g->pairing == ROPE_HALF)
+            rotate_half(r, cosines + row, sines + row, count);
+        else
+            rotate_adjacent(r, cosines + row, sines + row, count);
+        if (begin + count < g->pairs)
+            continue;
+        for (int64_t h = 0; h < x->heads; h++)
+            rope_copy_rest(g, sizeof(float),
+                           (const float *)x->data + (first + t) * x->token_stride +
+                               h * x->head_stride,
+                           (float *)y->data + (first + t) * y->token_stride + h * y->head_stride);
+    }
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    const rope_geometry *g = &p->geometry;
+    rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
+    if (status != ROPE_OK)
+        return status;
+    for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
+        int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
+        int64_t padded = (count + 7) / 8 * 8, batch = ENTRIES / padded;
+        for (int64_t t = 0; t < x->tokens; t += batch) {
+            double cosines[ENTRIES], sines[ENTRIES];
+            int64_t tokens = x->tokens - t < batch ? x->tokens - t : batch;
+            cos_sin(p, positions + t * position_stride, position_stride, tokens, begin, padded,
+                    cosines, sines);
+            rotate_tokens(g, x, y, t, tokens, begin, count, cosines, sines);
+        }
+    }
+    return ROPE_OK;
+}
+
+#else /* another CPU: the descriptor stands, and says what is missing */
+
+struct rope_plan {
+    size_t bytes;
+};
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    (void)args, (void)out;
+    return ROPE_UNSUPPORTED;
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    (void)p, (void)x, (void)y, (void)positions, (void)position_stride;
+    return ROPE_UNSUPPORTED;
+}
+#endif
+
+static void destroy(rope_plan *p)
+{
+    free(p);
+}
+
+static size_t plan_bytes(const rope_plan *p)
+{
+    return p->bytes;
+}
+
+static double error_bound(const rope_plan_args *args, int64_t position, int64_t pair)
+{
+    double angle = fabs((double)position * args->frequency_hi[pair]);
+    return 1 + fmax(0, 0x1p24 * (0x1p-50 + 0x1p-95 * angle) - 0x1p-25);
+}
+
+const rope_kernel rope_exact_avx2 = {
+    .header = {ROPE_ABI, sizeof(rope_kernel), ROPE_ROTATION, ROPE_IN_PLACE},
+    .name = "exact_avx2",
+    .summary = "the exact rotation rounded once: f64 cos, sin and rotation, no table, AVX2 and FMA",
+    .pairings = 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+    .dtypes = 1u << ROPE_F32,
+    .cpu_features = ROPE_CPU_AVX2 | ROPE_CPU_FMA,
+    .pipeline = {ROPE_FORMAT_DD, ROPE_FORMAT_F64, ROPE_FORMAT_F64, ROPE_ARITHMETIC_F64_FMA},
+    .plan = plan,
+    .apply = apply,
+    .destroy = destroy,
+    .plan_bytes = plan_bytes,
+    .error_bound = error_bound,
+};

@@ -1,0 +1,470 @@
+/* phase: no table. The phase is a fraction of a turn in 64 bits, position times frequency modulo
+ * 2^64, exact but for the frequency's rounding; its upper 32 bits go through f32 polynomials. AVX2
+ * and FMA, eight pairs at a time. For positions that a model sees: the contract grows past 2^32.
+ *
+ * Contract: 3.4767 u where the attention factor A is a power of two, for positions below 2^32; 1 u
+ * and the rounding of A to f32 more otherwise.
+ *
+ * Phase. T = theta / (2 pi) modulo 1, rounded to 2^-64 turns: off by 2^-65 + 2^-96 theta, times the
+ * position. The lower 32 bits are dropped: less than 2^-32 turns, 2 pi 2^-32 = 0.0246 u radians.
+ *
+ * cos and sin of the remainder, a multiple of 2^-32 turns within a quarter turn around 0: r = rem
+ * 2^-30 quarter turns rounded to f32, sin = r (H + L) + r z S(z), cos = 1 + z C(z), z = r^2.
+ * Largest sqrt(dc^2 + ds^2) over all 2^30 remainders, by exhaustion in phase_test: 1.4521 u; the
+ * largest of one of them 1.1628 u, so below 1.2 u absolute with the phase. The coefficients are
+ * least squares at Chebyshev nodes, rounded to f32 one after the other; what they are worth is what
+ * that test finds.
+ *
+ * A is rounded to f32 and multiplied in: up to u |A - fl(A)| / (u A) and one rounding, u |A c|,
+ * normwise u A; nothing where A is a power of two.
+ *
+ * Rotation. y0 = fl(x0 c - fl(x1 s)), y1 = fl(x1 c + fl(x0 s)): 2 u normwise (Jeannerod, Kornerup,
+ * Louvet, Muller, Math. Comp. 86 (2017)).
+ *
+ * Terms of second order stay below 2^-20 u. */
+#include "impl/rope.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Largest error of of_turns as a vector, in u; found by exhaustion. */
+static const double POLYNOMIAL = 1.4521;
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,fma")))
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    BLOCK = 256,    /* pairs taken at a time, at most */
+    ENTRIES = 1024, /* cos and sin made at a time, for as many tokens as fit: kept for all heads */
+};
+
+struct rope_plan {
+    rope_geometry geometry;
+    size_t bytes;
+    float factor; /* A */
+    uint32_t *high,
+        *low;      /* [pairs, padded to eights] fraction of a turn a position, 2^-32 and 2^-64 */
+    uint8_t *axis; /* [pairs, padded] */
+};
+
+/* theta / (pi/2) modulo 4 as hi + lo. */
+static void quarter_turns(double theta_hi, double theta_lo, double *hi, double *lo)
+{
+    const double p1 = 0x1.45f306dc9c883p-1, p2 = -0x1.6b01ec5417056p-55; /* 2/pi */
+    double h = theta_hi * p1, e = fma(theta_hi, p1, -h);
+    e += fma(theta_hi, p2, theta_lo * p1);
+    h -= 4 * nearbyint(h / 4);
+    *hi = h + e;
+    *lo = e - (*hi - h);
+}
+
+/* hi + lo quarter turns as a fraction of a turn in 64 bits, rounded to nearest, modulo 1. */
+static uint64_t turn_fraction(double hi, double lo)
+{
+    double high = floor(hi * 0x1p30), rest = hi * 0x1p30 - high; /* exact: units of 2^-32 turns */
+    double low = nearbyint(rest * 0x1p32 + lo * 0x1p62);
+    return ((uint64_t)(int64_t)high << 32) + (uint64_t)(int64_t)low;
+}
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    rope_geometry geometry;
+    rope_status status = rope_geometry_from(args, 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+                                            1u << ROPE_F32, &geometry);
+    if (status != ROPE_OK)
+        return status;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return ROPE_UNSUPPORTED;
+    size_t padded = ((size_t)args->pairs + 7) / 8 * 8;
+    size_t bytes = sizeof(rope_plan) + padded * (2 * sizeof(uint32_t) + 1);
+    rope_plan *p = malloc(bytes);
+    if (p == NULL)
+        return ROPE_NO_MEMORY;
+    memset(p, 0, bytes);
+    p->geometry = geometry;
+    p->bytes = bytes;
+    p->factor = (float)args->attention_factor;
+    p->high = (uint32_t *)(p + 1);
+    p->low = p->high + padded;
+    p->axis = (uint8_t *)(p->low + padded);
+    memcpy(p->axis, args->axis, (size_t)args->pairs);
+    for (int64_t i = 0; i < args->pairs; i++) {
+        double hi, lo;
+        quarter_turns(args->frequency_hi[i], args->frequency_lo[i], &hi, &lo);
+        uint64_t turn = turn_fraction(hi, lo);
+        p->high[i] = (uint32_t)(turn >> 32);
+        p->low[i] = (uint32_t)turn;
+    }
+    *out = p;
+    return ROPE_OK;
+}
+
+/* ---- cos and sin ---- */
+
+static const float S[3] = {-0x1.4abbccp-1f, 0x1.4665e8p-4f, -0x1.2ee7bcp-8f};
+static const float C[4] = {-0x1.3bd3cep+0f, 0x1.03c25ap-2f, -0x1.55f626p-6f, 0x1.e584e8p-11f};
+static const float HALF_PI_HI = 0x1.921fb6p+0f, HALF_PI_LO = -0x1.777a5cp-25f;
+
+typedef struct cos_sin_8 {
+    __m256 c, s;
+} cos_sin_8;
+
+/* cos and sin of an angle in 2^-32 turns, modulo a turn. */
+AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
+{
+    /* Half a quarter turn more: bits 30 and 31 are the quarter, the rest a remainder from 0 */
+    __m256i shifted = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
+    __m256i rest = _mm256_and_si256(shifted, _mm256_set1_epi32((1 << 30) - 1));
+    __m256 r = _mm256_cvtepi32_ps(_mm256_sub_epi32(rest, _mm256_set1_epi32(1 << 29)));
+    r = _mm256_mul_ps(r, _mm256_set1_ps(0x1p-30f));
+    __m256 z = _mm256_mul_ps(r, r), s = _mm256_set1_ps(S[2]), c = _mm256_set1_ps(C[3]);
+    for (int k = 1; k >= 0; k--)
+        s = _mm256_fmadd_ps(s, z, _mm256_set1_ps(S[k]));
+    for (int k = 2; k >= 0; k--)
+        c = _mm256_fmadd_ps(c, z, _mm256_set1_ps(C[k]));
+    s = _mm256_mul_ps(r, _mm256_fmadd_ps(s, z, _mm256_set1_ps(HALF_PI_LO)));
+    s = _mm256_fmadd_ps(r, _mm256_set1_ps(HALF_PI_HI), s);
+    c = _mm256_fmadd_ps(c, z, _mm256_set1_ps(1));
+    /* quarter n: cos is c -s -c s, sin is s c -s -c */
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(shifted, 1));
+    __m256i next = _mm256_add_epi32(shifted, _mm256_set1_epi32(1 << 30));
+    __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(next), sign);
+    __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(shifted), sign);
+    return (cos_sin_8){_mm256_xor_ps(_mm256_blendv_ps(c, s, odd), cos_sign),
+                       _mm256_xor_ps(_mm256_blendv_ps(s, c, odd), sin_sign)};
+}
+
+/* The upper 32 bits of (2^32 high + low) times a position modulo 2^64; the position's lower 32 bits
+ * stand in each lane of low_bits, its upper ones, where they matter, in high_bits. */
+AVX2 INLINE __m256i multiply(__m256i high, __m256i low, __m256i low_bits, __m256i high_bits,
+                             const bool wide)
+{
+    __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(low, low_bits), 32);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(low, 32), _mm256_srli_epi64(low_bits, 32));
+    __m256i carry = _mm256_blend_epi32(even, odd, 0xaa);
+    __m256i turns = _mm256_add_epi32(_mm256_mullo_epi32(high, low_bits), carry);
+    if (wide)
+        turns = _mm256_add_epi32(turns, _mm256_mullo_epi32(low, high_bits));
+    return turns;
+}
+
+/* What the positions look like. */
+typedef enum layout {
+    PLAIN = 0, /* one axis, 0 <= position < 2^32, A = 1 */
+    ANY = 1,   /* each pair of a token has its own position, any int64, any A */
+} layout;
+
+typedef struct spread {
+    uint32_t low[ENTRIES], high[BLOCK];
+} spread;
+
+AVX2 INLINE __m256i load_8(const uint32_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+/* A cos and A sin of pairs [begin, begin + padded) of some tokens, eight at a time. */
+AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t tokens, int64_t begin,
+                          int64_t padded, float *cosines, float *sines, const layout how)
+{
+    const __m256 factor = _mm256_set1_ps(p->factor);
+    const uint32_t *highs = p->high + begin, *lows = p->low + begin;
+    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded) {
+        __m256i one = _mm256_set1_epi32((int)at->low[t]);
+        for (int64_t i = 0; i < padded; i += 8) {
+            __m256i high = load_8(highs + i), low = load_8(lows + i), turns;
+            if (how == PLAIN)
+                turns = multiply(high, low, one, one, false);
+            else
+                turns = multiply(high, low, load_8(at->low + i), load_8(at->high + i), true);
+            cos_sin_8 w = of_turns(turns);
+            if (how != PLAIN) {
+                w.c = _mm256_mul_ps(w.c, factor);
+                w.s = _mm256_mul_ps(w.s, factor);
+            }
+            _mm256_storeu_ps(cosines + i, w.c);
+            _mm256_storeu_ps(sines + i, w.s);
+        }
+    }
+}
+
+/* Into cosines and sines [tokens][padded]. */
+AVX2 static void cos_sin(const rope_plan *p, const int64_t *positions, int64_t position_stride,
+                         int64_t tokens, int64_t begin, int64_t padded, float *cosines,
+                         float *sines)
+{
+    spread at;
+    bool plain = p->geometry.axis_count == 1 && p->factor == 1;
+    for (int64_t t = 0; t < tokens && plain; t++) {
+        int64_t position = positions[t * position_stride];
+        plain = position >= 0 && position <= UINT32_MAX;
+        at.low[t] = (uint32_t)position;
+    }
+    if (plain) {
+        generate(p, &at, tokens, begin, padded, cosines, sines, PLAIN);
+        return;
+    }
+    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded) {
+        for (int64_t i = 0; i < padded; i++) {
+            uint64_t bits = (uint64_t)positions[t * position_stride + p->axis[begin + i]];
+            at.low[i] = (uint32_t)bits;
+            at.high[i] = (uint32_t)(bits >> 32);
+        }
+        generate(p, &at, 1, begin, padded, cosines, sines, ANY);
+    }
+}
+
+/* ---- rotation ---- */
+
+/* The rows of all heads of one token, at the first pair of a block; strides in elements. */
+typedef struct rows {
+    const float *x;
+    float *y;
+    int64_t heads, x_stride, y_stride, partner; /* partner: from x0 to x1 of a half pair */
+} rows;
+
+/* n vectors of eight half pairs. */
+AVX2 INLINE void half_8(rows r, const float *cosines, const float *sines, const int n)
+{
+    __m256 c[4], s[4];
+    for (int k = 0; k < n; k++) {
+        c[k] = _mm256_loadu_ps(cosines + 8 * k);
+        s[k] = _mm256_loadu_ps(sines + 8 * k);
+    }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int k = 0; k < n; k++) {
+            __m256 x0 = _mm256_loadu_ps(r.x + 8 * k);
+            __m256 x1 = _mm256_loadu_ps(r.x + r.partner + 8 * k);
+            __m256 y0 = _mm256_fmsub_ps(x0, c[k], _mm256_mul_ps(x1, s[k]));
+            __m256 y1 = _mm256_fmadd_ps(x1, c[k], _mm256_mul_ps(x0, s[k]));
+            _mm256_storeu_ps(r.y + 8 * k, y0);
+            _mm256_storeu_ps(r.y + r.partner + 8 * k, y1);
+        }
+}
+
+AVX2 INLINE __m128 load_low(const float *p, int64_t lanes)
+{
+    if (lanes == 4)
+        return _mm_loadu_ps(p);
+    if (lanes == 2)
+        return _mm_castpd_ps(_mm_load_sd((const double *)(const void *)p));
+    return _mm_load_ss(p);
+}
+
+AVX2 INLINE void store_low(float *p, __m128 v, int64_t lanes)
+{
+    if (lanes == 4)
+        _mm_storeu_ps(p, v);
+    else if (lanes == 2)
+        _mm_store_sd((double *)(void *)p, _mm_castps_pd(v));
+    else
+        _mm_store_ss(p, v);
+}
+
+/* The rest: 4, 2 or 1 half pairs; never an element beyond them is touched. */
+AVX2 INLINE void half_few(rows r, const float *cosines, const float *sines, const int lanes)
+{
+    __m128 c = load_low(cosines, lanes), s = load_low(sines, lanes);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        __m128 x0 = load_low(r.x, lanes), x1 = load_low(r.x + r.partner, lanes);
+        store_low(r.y, _mm_fmsub_ps(x0, c, _mm_mul_ps(x1, s)), lanes);
+        store_low(r.y + r.partner, _mm_fmadd_ps(x1, c, _mm_mul_ps(x0, s)), lanes);
+    }
+}
+
+/* n vectors of four adjacent pairs: y = x (c c) -+ swapped x (s s). */
+AVX2 INLINE void adjacent_4(rows r, const float *cosines, const float *sines, const int n)
+{
+    const __m256i twice = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+    __m256 c[4], s[4];
+    for (int k = 0; k < n; k++) {
+        __m256 c4 = _mm256_castps128_ps256(_mm_loadu_ps(cosines + 4 * k));
+        __m256 s4 = _mm256_castps128_ps256(_mm_loadu_ps(sines + 4 * k));
+        c[k] = _mm256_permutevar8x32_ps(c4, twice);
+        s[k] = _mm256_permutevar8x32_ps(s4, twice);
+    }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int k = 0; k < n; k++) {
+            __m256 z = _mm256_loadu_ps(r.x + 8 * k);
+            __m256 swapped = _mm256_permute_ps(z, 0xb1);
+            _mm256_storeu_ps(r.y + 8 * k,
+                             _mm256_fmaddsub_ps(z, c[k], _mm256_mul_ps(swapped, s[k])));
+        }
+}
+
+/* The rest: 2 or 1 adjacent pairs. */
+AVX2 INLINE void adjacent_few(rows r, const float *cosines, const float *sines, const int pairs)
+{
+    __m128 c = load_low(cosines, pairs), s = load_low(sines, pairs);
+    c = _mm_unpacklo_ps(c, c);
+    s = _mm_unpacklo_ps(s, s);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        __m128 z = load_low(r.x, 2 * pairs), swapped = _mm_permute_ps(z, 0xb1);
+        store_low(r.y, _mm_fmaddsub_ps(z, c, _mm_mul_ps(swapped, s)), 2 * pairs);
+    }
+}
+
+INLINE rows advance(rows r, int64_t elements)
+{
+    r.x += elements;
+    r.y += elements;
+    return r;
+}
+
+AVX2 static void rotate_half(rows r, const float *c, const float *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 32; i += 32)
+        half_8(advance(r, i), c + i, s + i, 4);
+    if (count - i >= 16) {
+        half_8(advance(r, i), c + i, s + i, 2);
+        i += 16;
+    }
+    if (count - i >= 8) {
+        half_8(advance(r, i), c + i, s + i, 1);
+        i += 8;
+    }
+    if (count - i >= 4) {
+        half_few(advance(r, i), c + i, s + i, 4);
+        i += 4;
+    }
+    if (count - i >= 2) {
+        half_few(advance(r, i), c + i, s + i, 2);
+        i += 2;
+    }
+    if (count - i >= 1)
+        half_few(advance(r, i), c + i, s + i, 1);
+}
+
+AVX2 static void rotate_adjacent(rows r, const float *c, const float *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 16; i += 16)
+        adjacent_4(advance(r, 2 * i), c + i, s + i, 4);
+    if (count - i >= 8) {
+        adjacent_4(advance(r, 2 * i), c + i, s + i, 2);
+        i += 8;
+    }
+    if (count - i >= 4) {
+        adjacent_4(advance(r, 2 * i), c + i, s + i, 1);
+        i += 4;
+    }
+    if (count - i >= 2) {
+        adjacent_few(advance(r, 2 * i), c + i, s + i, 2);
+        i += 2;
+    }
+    if (count - i >= 1)
+        adjacent_few(advance(r, 2 * i), c + i, s + i, 1);
+}
+
+/* Rotates a block of pairs of some tokens. */
+static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
+                          int64_t first, int64_t tokens, int64_t begin, int64_t count,
+                          const float *cosines, const float *sines)
+{
+    int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
+    for (int64_t t = 0; t < tokens; t++) {
+        int64_t row = t * ((count + 7) / 8 * 8);
+        rows r = {(const float *)x->data + (first + t) * x->token_stride + skip,
+                  (float *)y->data + (first + t) * y->token_stride + skip,
+                  x->heads,
+                  x->head_stride,
+                  y->head_stride,
+                  g->pairs};
+        if (g->pairing == ROPE_HALF)
+            rotate_half(r, cosines + row, sines + row, count);
+        else
+            rotate_adjacent(r, cosines + row, sines + row, count);
+        if (begin + count < g->pairs)
+            continue;
+        for (int64_t h = 0; h < x->heads; h++)
+            rope_copy_rest(g, sizeof(float),
+                           (const float *)x->data + (first + t) * x->token_stride +
+                               h * x->head_stride,
+                           (float *)y->data + (first + t) * y->token_stride + h * y->head_stride);
+    }
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    const rope_geometry *g = &p->geometry;
+    rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
+    if (status != ROPE_OK)
+        return status;
+    for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
+        int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
+        int64_t padded = (count + 7) / 8 * 8, batch = ENTRIES / padded;
+        for (int64_t t = 0; t < x->tokens; t += batch) {
+            float cosines[ENTRIES], sines[ENTRIES];
+            int64_t tokens = x->tokens - t < batch ? x->tokens - t : batch;
+            cos_sin(p, positions + t * position_stride, position_stride, tokens, begin, padded,
+                    cosines, sines);
+            rotate_tokens(g, x, y, t, tokens, begin, count, cosines, sines);
+        }
+    }
+    return ROPE_OK;
+}
+
+#else /* another CPU: the descriptor stands, and says what is missing */
+
+struct rope_plan {
+    size_t bytes;
+};
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    (void)args, (void)out;
+    return ROPE_UNSUPPORTED;
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    (void)p, (void)x, (void)y, (void)positions, (void)position_stride;
+    return ROPE_UNSUPPORTED;
+}
+#endif
+
+static void destroy(rope_plan *p)
+{
+    free(p);
+}
+
+static size_t plan_bytes(const rope_plan *p)
+{
+    return p->bytes;
+}
+
+static double error_bound(const rope_plan_args *args, int64_t position, int64_t pair)
+{
+    int exponent;
+    double factor = args->attention_factor, table = POLYNOMIAL;
+    if (frexp(factor, &exponent) != 0.5)
+        table = table * (1 + 0x1p-24) + 1 + 0x1p24 * fabs((double)(float)factor - factor) / factor;
+    double magnitude = fabs((double)position);
+    double angle = 6.2832 * (0x1p-32 + 0x1p-64 * magnitude) +
+                   0x1p-96 * fabs(magnitude * args->frequency_hi[pair]);
+    return 2 + table + 0x1p-20 + 0x1p24 * angle;
+}
+
+const rope_kernel rope_phase = {
+    .header = {ROPE_ABI, sizeof(rope_kernel), ROPE_ROTATION, ROPE_IN_PLACE},
+    .name = "phase",
+    .summary = "no table: 64-bit fixed-point phase and f32 polynomials, AVX2 and FMA",
+    .pairings = 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+    .dtypes = 1u << ROPE_F32,
+    .cpu_features = ROPE_CPU_AVX2 | ROPE_CPU_FMA,
+    .pipeline = {ROPE_FORMAT_FIXED64, ROPE_FORMAT_FIXED64, ROPE_FORMAT_F32,
+                 ROPE_ARITHMETIC_F32_FMA},
+    .plan = plan,
+    .apply = apply,
+    .destroy = destroy,
+    .plan_bytes = plan_bytes,
+    .error_bound = error_bound,
+};
