@@ -65,6 +65,8 @@ $(BUILD)/build_info.h: FORCE
 	@mkdir -p $(@D)
 	@scripts/build-info "$(CC)" "$(CFLAGS_ALL)" $@
 $(BUILD)/scripts/front/environment.o: $(BUILD)/build_info.h
+# The style that the page carries is part of the program.
+$(BUILD)/reports/tools.o: reports/style.css
 
 tests: $(TESTS)
 

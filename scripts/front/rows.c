@@ -5,91 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- files written whole or not at all ---- */
-
-enum { MAX_TEMPORARIES = 16, PATH_SIZE = 4096 };
-static char temporaries[MAX_TEMPORARIES][PATH_SIZE]; /* "" = free; read by the signal handler */
-
-static void remember(const char *path)
-{
-    for (int i = 0; i < MAX_TEMPORARIES; i++)
-        if (temporaries[i][0] == '\0') {
-            memcpy(temporaries[i], path, strlen(path) + 1);
-            return;
-        }
-}
-
-static void forget(const char *path)
-{
-    for (int i = 0; i < MAX_TEMPORARIES; i++)
-        if (strcmp(temporaries[i], path) == 0)
-            temporaries[i][0] = '\0';
-}
-
-void rows_remove_temporaries(void)
-{
-    for (int i = 0; i < MAX_TEMPORARIES; i++)
-        if (temporaries[i][0] != '\0')
-            unlink(temporaries[i]);
-}
-
-/* Devices, pipes and the like are written to directly: a rename would put a file in their place. */
-static bool is_special(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-FILE *rows_file_create(const char *path, char *temporary, size_t size, rope_error *error)
-{
-    FILE *file;
-    temporary[0] = '\0';
-    if (is_special(path)) {
-        file = fopen(path, "w");
-        if (file == NULL)
-            rope_fail(error, "cannot write %s: %s", path, strerror(errno));
-        return file;
-    }
-    if ((size_t)snprintf(temporary, size, "%s.tmp.%ld", path, (long)getpid()) >= size ||
-        strlen(temporary) >= PATH_SIZE) {
-        rope_fail(error, "cannot write %s: its name is too long", path);
-        return NULL;
-    }
-    file = fopen(temporary, "w");
-    if (file == NULL) {
-        rope_fail(error, "cannot write %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    remember(temporary);
-    return file;
-}
-
-bool rows_file_commit(FILE *file, const char *temporary, const char *path, rope_error *error)
-{
-    bool special = temporary[0] == '\0';
-    /* A full disk shows at the flush, the sync or the close. */
-    bool good = fflush(file) == 0 && !ferror(file) && (special || fsync(fileno(file)) == 0);
-    int cause = errno;
-    if (fclose(file) != 0 && good) {
-        good = false;
-        cause = errno;
-    }
-    if (good && !special && rename(temporary, path) != 0) {
-        good = false;
-        cause = errno;
-    }
-    if (!special) {
-        if (!good)
-            unlink(temporary);
-        forget(temporary);
-    }
-    return good || rope_fail(error, "cannot write %s: %s", path, strerror(cause ? cause : EIO));
-}
 
 /* ---- writer ---- */
+
+enum { PATH_SIZE = 4096 };
 
 struct rows_writer {
     FILE *file;
@@ -196,10 +115,7 @@ void rows_abandon(rows_writer *w)
 {
     if (!w->standard_output) {
         fclose(w->file);
-        if (w->temporary[0] != '\0') {
-            unlink(w->temporary);
-            forget(w->temporary);
-        }
+        rows_file_abandon(w->temporary);
     }
     free(w);
 }

@@ -18,7 +18,7 @@ void rows_text(rows_writer *w, const char *text);
 void rows_number(rows_writer *w, double value); /* NaN: empty field */
 void rows_integer(rows_writer *w, int64_t value);
 void rows_decimal(rows_writer *w, const char *digits); /* a number of any precision, bare */
-void rows_hex(rows_writer *w, double value); /* a hex float; NaN: empty field */
+void rows_hex(rows_writer *w, double value);           /* a hex float; NaN: empty field */
 void rows_empty(rows_writer *w);
 void rows_end(rows_writer *w); /* ends the row; as many fields as columns, else the writer fails */
 /* Flushes, checks, renames; false with a line (disk full, ...), the file is then gone. Frees w. */
@@ -45,7 +45,18 @@ double rows_field_number(const rows_table *table, size_t row,
 FILE *rows_file_create(const char *path, char *temporary, size_t size, rope_error *error);
 bool rows_file_commit(FILE *file, const char *temporary, const char *path, rope_error *error);
 
-/* Removes every temporary file that is open; for a signal handler's use, so async-signal-safe. */
+void rows_file_abandon(const char *temporary); /* after the caller's fclose */
+
+/* A folder written whole or not at all: a temporary one is made, which the caller fills. Committed,
+ * it takes its name, or, where a folder of that name exists, its files move there, each whole,
+ * replacing those of equal names and leaving others; the file `last` moves last. */
+bool rows_folder_create(const char *path, char *temporary, size_t size, rope_error *error);
+bool rows_folder_commit(const char *temporary, const char *path, const char *last,
+                        rope_error *error);
+void rows_folder_abandon(const char *temporary); /* removes it and what it holds */
+
+/* Removes every temporary file and folder that is open; for a signal handler's use, so
+ * async-signal-safe. */
 void rows_remove_temporaries(void);
 
 #endif

@@ -157,6 +157,36 @@ static void refuses_what_is_no_table(void **state)
     assert_false(rows_read(folder, &table, &error)); /* a folder */
 }
 
+static void fills_folders_whole(void **state)
+{
+    (void)state;
+    rope_error error;
+    char path[256], temporary[512], file[1024];
+    snprintf(path, sizeof path, "%s", in_folder("report"));
+    for (int round = 0; round < 2; round++) { /* new, then over the old one */
+        assert_true(rows_folder_create(path, temporary, sizeof temporary, &error));
+        snprintf(file, sizeof file, "%s/index", temporary);
+        put(file, round ? "new" : "old", 3);
+        snprintf(file, sizeof file, "%s/other", temporary);
+        put(file, "x", 1);
+        assert_true(rows_folder_commit(temporary, path, "index", &error));
+        assert_int_not_equal(access(temporary, F_OK), 0);
+        snprintf(file, sizeof file, "%s/mine", path);
+        put(file, "kept", 4);
+    }
+    snprintf(file, sizeof file, "grep -q new %s/index && grep -q kept %s/mine", path, path);
+    assert_int_equal(system(file), 0);
+    assert_true(rows_folder_create(path, temporary, sizeof temporary, &error));
+    snprintf(file, sizeof file, "%s/half", temporary);
+    put(file, "x", 1);
+    rows_remove_temporaries(); /* as the signal handler does */
+    assert_int_not_equal(access(temporary, F_OK), 0);
+    rows_folder_abandon(temporary);
+    snprintf(file, sizeof file, "%s/mine", path);
+    assert_false(rows_folder_create(file, temporary, sizeof temporary, &error)); /* a file */
+    assert_false(rows_folder_create("/proc/no/such", temporary, sizeof temporary, &error));
+}
+
 static void survives_any_bytes(void **state)
 {
     (void)state;
@@ -192,6 +222,7 @@ int main(void)
         cmocka_unit_test(refuses_paths_it_cannot_write),
         cmocka_unit_test(tells_a_full_disk_and_spares_the_device),
         cmocka_unit_test(refuses_what_is_no_table),
+        cmocka_unit_test(fills_folders_whole),
         cmocka_unit_test(survives_any_bytes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

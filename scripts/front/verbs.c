@@ -10,5 +10,6 @@ const front_entry front_verbs[] = {
     {"check", "the verdict on a dump: which computation explains it", verb_check},
     {"oracle", "exact inverse frequency, angle, cos and sin at given positions", verb_oracle},
     {"verify", "hold kernels against the exact rotation and their contracts", verb_verify},
+    {"report", "a page, figures and tables from the rows of verify and bench", verb_report},
     {NULL, NULL, NULL},
 };

@@ -1,0 +1,207 @@
+#include "reports/model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scripts/front/environment.h"
+
+static const char *const verify_columns[] = {
+    "run",         "kernel",  "pairing", "dtype",  "spec",     "truth",    "property",
+    "arrangement", "verdict", "reason",  "replay", "worst_x0", "worst_x1", NULL};
+static const char *const verify_numbers[] = {
+    "positions_checked", "cases",   "max_error_u",    "rms_error_u", "max_ulp",
+    "correctly_rounded", "bound_u", "worst_position", "worst_pair",  NULL};
+static const char *const bench_columns[] = {"run",  "kernel", "pairing", "dtype",
+                                            "spec", "mode",   "verdict", NULL};
+static const char *const bench_numbers[] = {
+    "tokens",  "heads",    "bytes",        "ns_per_element", "ns_ci_low",   "ns_ci_high",
+    "samples", "gb_per_s", "ratio_memcpy", "ratio_scale",    "max_error_u", NULL};
+
+const char *report_text(report_row row, const char *column)
+{
+    return rows_field(row.table, row.index, rows_column(row.table, column));
+}
+
+double report_number(report_row row, const char *column)
+{
+    return rows_field_number(row.table, row.index, rows_column(row.table, column));
+}
+
+bool report_is(report_row row, const char *column, const char *value)
+{
+    return strcmp(report_text(row, column), value) == 0;
+}
+
+/* Whether the table has all of these columns; else *missing is one that it lacks. */
+static bool has(const rows_table *table, const char *const *columns, const char **missing)
+{
+    for (; *columns != NULL; columns++)
+        if (rows_column(table, *columns) < 0) {
+            *missing = *columns;
+            return false;
+        }
+    return true;
+}
+
+static bool check_numbers(const report_source *source, const char *const *columns,
+                          rope_error *error)
+{
+    for (; *columns != NULL; columns++) {
+        int column = rows_column(&source->table, *columns);
+        for (size_t r = 0; r < source->table.rows; r++) {
+            const char *text = rows_field(&source->table, r, column);
+            if (*text != '\0' && isnan(rows_field_number(&source->table, r, column)))
+                return rope_fail(error, "%s: row %zu: %s is '%.40s', expected a number or nothing",
+                                 source->path, r + 2, *columns, text);
+        }
+    }
+    return true;
+}
+
+static bool load_source(const char *path, report_source *source, rope_error *error)
+{
+    const char *missing = NULL;
+    source->path = strdup(path);
+    if (source->path == NULL)
+        return rope_fail(error, "out of memory");
+    if (!rows_read(path, &source->table, error))
+        return false;
+    source->is_bench = rows_column(&source->table, "ns_per_element") >= 0;
+    const char *const *texts = source->is_bench ? bench_columns : verify_columns;
+    const char *const *numbers = source->is_bench ? bench_numbers : verify_numbers;
+    if (!has(&source->table, texts, &missing) || !has(&source->table, numbers, &missing))
+        return rope_fail(error, "%s: no column '%s', expected the rows of verify or of bench", path,
+                         missing);
+    return check_numbers(source, numbers, error);
+}
+
+/* ---- records ---- */
+
+static char *read_whole(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t capacity;
+    FILE *copy = file != NULL ? open_memstream(&text, &capacity) : NULL;
+    int c;
+    while (copy != NULL && (c = getc(file)) != EOF)
+        putc(c, copy);
+    bool good = copy != NULL && !ferror(file) && fclose(copy) == 0;
+    if (file != NULL)
+        fclose(file);
+    if (!good) {
+        free(text);
+        return NULL;
+    }
+    *size = capacity;
+    return text;
+}
+
+static bool is_id(const char *text)
+{
+    return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
+}
+
+/* The record <run>.json in the folder of `path`; its absence is no error. */
+static bool load_record(const char *path, report_run *run, rope_error *error)
+{
+    char name[4096], hex[65];
+    const char *slash = strrchr(path, '/');
+    int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
+    size_t size = 0;
+    if ((size_t)snprintf(name, sizeof name, "%.*s%s.json", folder, path, run->id) >= sizeof name)
+        return rope_fail(error, "%.100s...: its name is too long", path);
+    run->json = read_whole(name, &size);
+    if (run->json == NULL)
+        return errno == ENOENT || rope_fail(error, "cannot read %s: %s", name, strerror(errno));
+    front_sha256(run->json, size, hex);
+    if (strncmp(hex, run->id, 16) != 0)
+        return rope_fail(error, "%s is not the record that the rows name: its hash is %.16s", name,
+                         hex);
+    run->root = cJSON_ParseWithLengthOpts(run->json, size + 1, NULL, true);
+    return cJSON_IsObject(run->root) || rope_fail(error, "%s is no JSON object", name);
+}
+
+static bool add_run(report_model *model, const char *path, const char *id, rope_error *error)
+{
+    for (size_t i = 0; i < model->run_count; i++)
+        if (strcmp(model->runs[i].id, id) == 0)
+            return true;
+    report_run *runs = realloc(model->runs, (model->run_count + 1) * sizeof *runs);
+    if (runs == NULL)
+        return rope_fail(error, "out of memory");
+    model->runs = runs;
+    report_run *run = &runs[model->run_count];
+    *run = (report_run){.id = strdup(id)};
+    if (run->id == NULL)
+        return rope_fail(error, "out of memory");
+    model->run_count++;
+    /* The id becomes a file's name: only what we write ourselves is looked for. */
+    return !is_id(id) || load_record(path, run, error);
+}
+
+static bool add_kernel(report_model *model, const char *name, rope_error *error)
+{
+    for (size_t i = 0; i < model->kernel_count; i++)
+        if (strcmp(model->kernels[i], name) == 0)
+            return true;
+    const char **kernels = realloc(model->kernels, (model->kernel_count + 1) * sizeof *kernels);
+    if (kernels == NULL)
+        return rope_fail(error, "out of memory");
+    model->kernels = kernels;
+    model->kernels[model->kernel_count++] = name;
+    return true;
+}
+
+static bool add_rows(report_model *model, const report_source *source, rope_error *error)
+{
+    report_rows *to = source->is_bench ? &model->bench : &model->verify;
+    report_row *items = realloc(to->items, (to->count + source->table.rows + 1) * sizeof *items);
+    if (items == NULL)
+        return rope_fail(error, "out of memory");
+    to->items = items;
+    for (size_t r = 0; r < source->table.rows; r++) {
+        report_row row = {&source->table, r};
+        to->items[to->count++] = row;
+        if (!add_kernel(model, report_text(row, "kernel"), error) ||
+            !add_run(model, source->path, report_text(row, "run"), error))
+            return false;
+    }
+    return true;
+}
+
+bool report_load(const char *const *paths, size_t count, report_model *model, rope_error *error)
+{
+    *model = (report_model){0};
+    model->sources = calloc(count + 1, sizeof *model->sources); /* never moved: rows point here */
+    bool good = model->sources != NULL || rope_fail(error, "out of memory");
+    for (size_t i = 0; good && i < count; i++) {
+        good = load_source(paths[i], &model->sources[model->source_count++], error) &&
+               add_rows(model, &model->sources[i], error);
+    }
+    if (!good)
+        report_free(model);
+    return good;
+}
+
+void report_free(report_model *model)
+{
+    for (size_t i = 0; i < model->source_count; i++) {
+        if (model->sources[i].table.names != NULL)
+            rows_free(&model->sources[i].table);
+        free(model->sources[i].path);
+    }
+    for (size_t i = 0; i < model->run_count; i++) {
+        cJSON_Delete(model->runs[i].root);
+        free(model->runs[i].json);
+        free(model->runs[i].id);
+    }
+    free(model->sources);
+    free(model->verify.items);
+    free(model->bench.items);
+    free(model->runs);
+    free(model->kernels);
+    *model = (report_model){0};
+}

@@ -1,0 +1,248 @@
+/* From hand-made rows to a page. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reports/choose.h"
+#include "reports/markdown.h"
+#include "reports/output.h"
+#include "reports/text.h"
+#include "reports/tools.h"
+#include "scripts/front/environment.h"
+
+static char folder[64];
+
+#define VERIFY_HEAD                                                                                \
+    "run,kernel,pairing,dtype,spec,truth,property,arrangement,positions_checked,cases,"            \
+    "max_error_u,rms_error_u,max_ulp,correctly_rounded,bound_u,worst_position,worst_pair,"         \
+    "worst_x0,worst_x1,verdict,reason,replay,ratio,value\n"
+#define BENCH_HEAD                                                                                 \
+    "run,kernel,pairing,dtype,spec,tokens,heads,mode,bytes,ns_per_element,ns_ci_low,ns_ci_high,"   \
+    "samples,gb_per_s,ratio_memcpy,ratio_scale,max_error_u,verdict,in_place,"                      \
+    "memcpy_ns_per_element,scale_ns_per_element,bound_u\n"
+
+static const char *in_folder(const char *name)
+{
+    static char paths[4][256];
+    static int next;
+    next = (next + 1) % 4;
+    snprintf(paths[next], sizeof paths[next], "%s/%s", folder, name);
+    return paths[next];
+}
+
+static void put(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(const char *name, const char *format, ...)
+{
+    va_list arguments;
+    FILE *file = fopen(in_folder(name), "w");
+    assert_non_null(file);
+    va_start(arguments, format);
+    vfprintf(file, format, arguments);
+    va_end(arguments);
+    fclose(file);
+}
+
+/* A run, its record, and rows of two kernels: `good` and `bad`, which fails once. */
+static int make_rows(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/report_test.XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    static const char record[] =
+        "{\"command_line\":\"tightrope verify --seed 7\",\"seed\":\"7\","
+        "\"machine\":{\"cpu_model\":\"An <odd> CPU | model\",\"governor\":\"not available\"},"
+        "\"build\":{\"commit\":\"0123abc\",\"dirty\":false}}\n";
+    char hex[65], name[64];
+    front_sha256(record, strlen(record), hex);
+    snprintf(name, sizeof name, "%.16s.json", hex);
+    put(name, "%s", record);
+    put("verify.csv",
+        VERIFY_HEAD
+        "%.16s,good,half,f32,head_dim=8,exact,contract,positions 1..3,3,90,2.5,1,3,0.5,3,2,1,"
+        "0x1p+0,0x1p-1,pass,,,0.83,0\n"
+        "%.16s,good,half,f32,head_dim=8,exact,contract,positions 4..15,9,90,2.75,1,3,0.5,3,9,1,"
+        "0x1p+0,0x1p-1,pass,,,0.92,0\n"
+        "%.16s,bad,half,f32,head_dim=8,exact,contract,positions 1..3,3,90,99,1,3,0.5,3,2,1,"
+        "0x1p+0,0x1p-1,fail,\"a | b <script>\",tightrope verify --replay 'x',33,0\n"
+        "%.16s,bad,half,f32,head_dim=8,exact,contract,positions 4..15,9,9,,,,,,5,,,,"
+        "no contract,claims no bound,,,\n",
+        hex, hex, hex, hex);
+    put("bench.csv",
+        BENCH_HEAD
+        "%.16s,good,half,f32,head_dim=8,512,4,apply,65536,0.25,0.2,0.3,12,32,1.5,2.5,2.5,pass,yes,"
+        "0.17,0.1,3\n"
+        "%.16s,bad,half,f32,head_dim=8,512,4,apply,65536,0.125,0.1,0.2,12,64,0.75,1.25,99,pass,"
+        "yes,0.17,0.1,100\n",
+        hex, hex);
+    return 0;
+}
+
+static int remove_rows(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static char *markdown_of(const char *const *paths, size_t count)
+{
+    rope_error error = {""};
+    report_model model;
+    report_figures figures;
+    if (!report_load(paths, count, &model, &error))
+        print_error("%s\n", error.text);
+    assert_true(report_figures_make(&model, &figures, &error));
+    char *text = report_markdown(&model, &figures);
+    assert_non_null(text);
+    report_figures_free(&figures);
+    report_free(&model);
+    return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        print_error("no '%s' in:\n%s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+static void tells_what_the_rows_say(void **state)
+{
+    (void)state;
+    const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv")};
+    char *text = markdown_of(paths, 2);
+    assert_contains(text, "Verification: 4 rows; 2 pass, 1 **fail**, 1 no contract.");
+    assert_contains(text, "tightrope verify --seed 7");
+    assert_contains(text, "An \\<odd\\> CPU \\| model");
+    assert_contains(text, "| good | f32 | pass | 12 | 180 | 2.75 | 0.92 | 3 | 9 | 1 | 50 |");
+    assert_contains(text, "| bad | f32 | **FAIL** (1) |");
+    assert_contains(text, "a \\| b \\<script\\>"); /* no markup out of rows */
+    assert_contains(text, "tightrope verify --replay 'x'");
+    assert_contains(text, "claims no bound");
+    assert_contains(text, "| good | 0.25 (1.5×) |");
+    assert_contains(text, "error-position-f32.svg");
+    assert_contains(text, "trade-off-f32-half.svg");
+    assert_contains(text, "commit 0123abc");
+    free(text);
+    text = markdown_of(paths + 1, 1); /* benchmarks alone */
+    assert_null(strstr(text, "## Accuracy"));
+    assert_contains(text, "## Speed");
+    free(text);
+}
+
+static void refuses_other_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"a,b\n1,2\n", "no column"},
+        {BENCH_HEAD "r,k,half,f32,s,12x,4,apply,1,1,1,1,1,1,1,1,1,pass,yes,1,1,1\n", "12x"},
+        {BENCH_HEAD "r,k\n", "number of fields"},
+        {"", "empty"},
+    };
+    rope_error error;
+    report_model model;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        put("bad.csv", "%s", bad[i].text);
+        const char *path = in_folder("bad.csv");
+        assert_false(report_load(&path, 1, &model, &error));
+        assert_non_null(strstr(error.text, bad[i].words));
+        assert_non_null(strstr(error.text, "bad.csv"));
+    }
+    /* A record that is not the one that the rows name. */
+    put("0000000000000000.json", "{}");
+    put("bad.csv", "%s",
+        BENCH_HEAD "0000000000000000,k,half,f32,s,1,4,apply,1,1,1,1,1,1,1,1,1,pass,yes,1,1,1\n");
+    const char *path = in_folder("bad.csv");
+    assert_false(report_load(&path, 1, &model, &error));
+    assert_non_null(strstr(error.text, "its hash is"));
+    /* A run's name is no path. */
+    put("bad.csv", "%s",
+        BENCH_HEAD "../../etc/x,k,half,f32,s,1,4,apply,1,1,1,1,1,1,1,1,1,pass,yes,1,1,1\n");
+    assert_true(report_load(&path, 1, &model, &error));
+    assert_null(model.runs[0].json);
+    report_free(&model);
+}
+
+static void marks_the_pareto_front(void **state)
+{
+    (void)state;
+    report_trade points[] = {{"a", 1, 3, false}, {"b", 2, 2, false}, {"c", 3, 2, false},
+                             {"d", 3, 1, false}, {"e", 1, 3, false}, {"f", 2, 4, false}};
+    report_mark_pareto(points, 6);
+    static const bool expected[] = {true, true, false, true, true, false};
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(points[i].pareto, expected[i]);
+}
+
+static char *put_text(const char *text)
+{
+    char *written = NULL;
+    size_t size;
+    FILE *out = open_memstream(&written, &size);
+    report_put(out, text);
+    fclose(out);
+    return written;
+}
+
+static void escapes_what_has_a_meaning(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"a_b*c", "a\\_b\\*c"},      {"<b>|`$^~#[]", "\\<b\\>\\|\\`\\$\\^\\~\\#\\[\\]"},
+        {"two\nlines", "two lines"}, {"\xc3\xa9\xff\xc3", "\xc3\xa9??"},
+        {"\xed\xa0\x80", "???"},     {"-1.5e+3, (x)", "-1.5e+3, (x)"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        char *text = put_text(pairs[i][0]);
+        assert_string_equal(text, pairs[i][1]);
+        free(text);
+    }
+}
+
+static void same_rows_same_bytes(void **state)
+{
+    (void)state;
+    if (!report_tool_exists("gnuplot") || !report_tool_exists("pandoc"))
+        skip();
+    rope_error error = {""};
+    const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv")};
+    for (int i = 0; i < 2; i++) {
+        report_model model;
+        char name[256];
+        assert_true(report_load(paths, 2, &model, &error));
+        snprintf(name, sizeof name, "%s/out%d", folder, i);
+        if (!report_write(&model, name, &error))
+            print_error("%s\n", error.text);
+        assert_string_equal(error.text, "");
+        assert_false(report_write(&model, "/proc/no", &error));
+        error.text[0] = '\0';
+        report_free(&model);
+    }
+    char command[1024];
+    snprintf(command, sizeof command,
+             "cd %s && diff -r out0 out1 && ! grep -q 'src=\"http\\|href=\"http\\|<script' "
+             "out0/index.html && grep -q 'data:image/svg+xml' out0/index.html && "
+             "test \"$(ls out0 | grep -c svg)\" = 3 && cmp verify.csv out0/verify.csv && "
+             "! ls -A | grep tmp",
+             folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_what_the_rows_say), cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(marks_the_pareto_front),  cmocka_unit_test(escapes_what_has_a_meaning),
+        cmocka_unit_test(same_rows_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, make_rows, remove_rows);
+}
