@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/encoding_mutants.h"
 #include "props/mutants.h"
 
 enum { TOY = 8 };
@@ -147,7 +148,7 @@ static void score_test(void **state)
 static void list_test(void **state)
 {
     (void)state;
-    size_t count;
+    size_t count, others = 0, encodings;
     const prop_mutant *all = prop_mutants(&count);
     for (size_t i = 0; i < count; i++) {
         const prop_mutant *m = &all[i];
@@ -162,9 +163,25 @@ static void list_test(void **state)
         assert_null(rope_registry_find(m->name));
         if (m->waits_for != NULL)
             continue;
-        if (!rope_kernel_check(&m->kernel->header, &error))
+        if (!rope_kernel_check(m->header, &error))
             fail_msg("%s: %s", m->name, error.text);
+        if (m->header->kind != ROPE_ROTATION) {
+            others++;
+            continue;
+        }
+        assert_ptr_equal(m->header, &m->kernel->header);
         assert_string_equal(m->kernel->name, m->name);
+    }
+    prop_encoding_mutants(&encodings);
+    assert_int_equal(others, encodings);
+    for (int number = 1; number <= 34; number++) {
+        char class[8];
+        size_t i = 0;
+        snprintf(class, sizeof class, "F%d", number);
+        while (i < count && strcmp(all[i].fault_class, class) != 0)
+            i++;
+        if (i == count)
+            fail_msg("no mutant of class %s", class);
     }
 }
 

@@ -51,7 +51,8 @@ struct rope_plan {
  * plan_bytes) or the original's (error_bound). */
 typedef struct mutation {
     const char *name, *fault_class, *summary;
-    const char *original;  /* unset: "lookup" */
+    const char *original;  /* unset: "lookup", or the first kernel of those dtypes */
+    uint32_t dtypes;       /* unset: the original's; else the bits that the fault is about */
     const char *waits_for; /* unset: nothing but the original */
     const char *example;   /* unset: MUTANT_PLAIN */
     rope_status (*plan)(const rope_plan_args *args, rope_plan **plan);
