@@ -1,0 +1,495 @@
+/* Certification: the measuring loop against the oracle's own measure, and that a wrong kernel, an
+ * edited certificate or a wrong set of shards is noticed. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "impl/registry.h"
+#include "oracle/measure.h"
+#include "props/certify.h"
+#include "props/certify_exact.h"
+#include "props/certify_measure.h"
+#include "props/certify_probe.h"
+#include "props/recheck.h"
+
+static rope_spec spec_of(const char *text)
+{
+    rope_spec spec;
+    rope_error error;
+    if (!rope_spec_parse(text, &spec, &error))
+        fail_msg("%s", error.text);
+    return spec;
+}
+
+static certify_options options_of(int64_t first, int64_t end)
+{
+    return (certify_options){
+        .seed = 7, .first = first, .end = end, .shard = 1, .shards = 1, .jobs = 1};
+}
+
+static certificate certify_one(const rope_kernel *kernel, const rope_spec *spec,
+                               const certify_options *options)
+{
+    certify_subject subject = {kernel, NULL, spec, ROPE_F32};
+    certify_result result;
+    rope_error error;
+    if (!certify_run(&subject, 1, options, &result, &error))
+        fail_msg("%s", error.text);
+    if (result.reason[0] != '\0')
+        fail_msg("%s", result.reason);
+    return result.certificate;
+}
+
+/* ---- the measuring loop ---- */
+
+enum { PAIRS = 23 };
+
+typedef struct bench {
+    double x0[PAIRS], x1[PAIRS], y0[PAIRS], y1[PAIRS], limit[PAIRS];
+    double error_u[PAIRS], ulp[PAIRS], correct[PAIRS], undecided[PAIRS], above[PAIRS];
+} bench;
+
+static uint64_t state = 1;
+static uint64_t draw(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static void fill(bench *b, uint32_t dtype)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        double scale = ldexp(1, (int)(draw() % 9) - 4);
+        double u = scale * ((double)(draw() >> 11) * 0x1p-52 - 1);
+        double v = (double)(draw() >> 11) * 0x1p-52 - 1;
+        b->x0[i] = oracle_round_dd(dtype, (oracle_dd){u, 0});
+        b->x1[i] = oracle_round_dd(dtype, (oracle_dd){v, 0});
+        b->limit[i] = i % 3 == 0 ? 0.7 : i % 3 == 1 ? 3 : INFINITY;
+    }
+}
+
+/* The correctly rounded result, or some ulps off, or NaN. */
+static void answer(bench *b, uint32_t dtype, const oracle_cos_sin_dd *r, oracle_dd a)
+{
+    double u = rope_dtype_unit_roundoff(dtype);
+    for (int i = 0; i < PAIRS; i++) {
+        oracle_dd v[2];
+        oracle_rotate(r[i], a, b->x0[i], b->x1[i], &v[0], &v[1]);
+        for (int k = 0; k < 2; k++) {
+            double off = draw() % 4 == 0 ? (double)(draw() % 7) * u : 0;
+            oracle_dd moved = {v[k].hi * (1 + off), off == 0 ? v[k].lo : 0};
+            *(k == 0 ? &b->y0[i] : &b->y1[i]) = oracle_round_dd(dtype, moved);
+        }
+        if (draw() % 64 == 0)
+            b->y1[i] = NAN;
+    }
+}
+
+typedef struct place {
+    const oracle *o;
+    uint32_t dtype;
+    int64_t position;
+    oracle_dd attention_factor;
+} place;
+
+/* One pair of the loop's results against oracle_measure_pair, MPFR, and the portable loop. */
+static bool agrees(const place *p, const bench *b, const bench *portable, oracle_cos_sin_dd r,
+                   int i)
+{
+    double x0 = b->x0[i], x1 = b->x1[i], y0 = b->y0[i], y1 = b->y1[i], mpfr_u, mpfr_ulp;
+    oracle_pair_error e =
+        oracle_measure_pair(p->dtype, r, p->attention_factor, x0, x1, y0, y1, b->limit[i]);
+    assert_true((b->above[i] != 0) == (e.outcome != ORACLE_WITHIN));
+    assert_true(b->above[i] == portable->above[i]);
+    if (!e.has_error)
+        return false;
+    assert_memory_equal(&b->error_u[i], &portable->error_u[i], sizeof(double));
+    assert_memory_equal(&b->ulp[i], &portable->ulp[i], sizeof(double));
+    assert_true(fabs(b->error_u[i] - e.normwise_u) <= 0x1p-40 * (1 + e.normwise_u));
+    int nearest = certify_nearest(p->o, p->dtype, p->position, i, x0, x1, y0, y1);
+    assert_int_equal(nearest, e.correctly_rounded);
+    if (b->undecided[i] == 0)
+        assert_int_equal((int)b->correct[i], nearest);
+    certify_measure_mpfr(p->o, p->dtype, p->position, i, x0, x1, y0, y1, &mpfr_u, &mpfr_ulp);
+    assert_true(b->error_u[i] >= mpfr_u * (1 - 0x1p-50) - 0x1p-40 * (p->dtype == ROPE_F16));
+    assert_true(b->error_u[i] <= mpfr_u * (1 + 0x1p-48) + 0x1p-40 * (p->dtype == ROPE_F16) +
+                                     0x1p-95 / rope_dtype_unit_roundoff(p->dtype));
+    assert_true(fabs(b->ulp[i] - mpfr_ulp) <= 0x1p-40 * (1 + mpfr_ulp));
+    return true;
+}
+
+static int64_t compare_row(const place *p, const certify_exact *exact)
+{
+    bench b, portable;
+    oracle_cos_sin_dd r[PAIRS];
+    oracle_row((oracle *)p->o, &p->position, r);
+    fill(&b, p->dtype);
+    answer(&b, p->dtype, r, p->attention_factor);
+    certify_unit unit = certify_unit_of(p->dtype, p->attention_factor.hi);
+    certify_row row = {*exact, b.x0, b.x1, b.y0, b.y1, b.limit, PAIRS};
+    certify_errors out = {b.error_u, b.ulp, b.correct, b.undecided, b.above};
+    certify_errors other = {portable.error_u, portable.ulp, portable.correct, portable.undecided,
+                            portable.above};
+    certify_measure_choose();
+    certify_summary sum = certify_measure(&unit, &row, &out);
+    certify_measure_vector = false;
+    certify_summary sum2 = certify_measure(&unit, &row, &other);
+    certify_measure_choose();
+    int64_t compared = 0;
+    for (int i = 0; i < PAIRS; i++)
+        compared += agrees(p, &b, &portable, r[i], i);
+    if (sum.max_error_u < 0x1p100 && sum.above == 0)
+        assert_memory_equal(&sum, &sum2, sizeof sum);
+    return compared;
+}
+
+static void measures_as_the_oracle_does(void **test)
+{
+    (void)test;
+    static const char *const specs[] = {
+        "head_dim=46,base=10000,pairing=half",
+        "head_dim=46,base=10000,pairing=half,scaling=yarn,factor=4,original=4096"};
+    enum { POSITIONS = 64 };
+    int64_t compared = 0;
+    for (unsigned n = 0; n < 2; n++) {
+        rope_spec spec = spec_of(specs[n]);
+        rope_error error;
+        oracle *o = oracle_new(&spec, ROPE_TRUTH_EXACT, &error);
+        certify_exact_rows *rows = certify_exact_new(o, POSITIONS);
+        assert_true(certify_exact_span(rows, -31, POSITIONS, &error));
+        certify_exact_block(rows, -31, POSITIONS);
+        for (uint32_t dtype = 0; dtype < 4; dtype++)
+            for (int64_t j = 0; j < POSITIONS; j++) {
+                place p = {o, dtype, j - 31, oracle_attention_factor_dd(o)};
+                certify_exact exact = certify_exact_row(rows, j);
+                compared += compare_row(&p, &exact);
+            }
+        certify_exact_free(rows);
+        oracle_free(o);
+        rope_spec_free(&spec);
+    }
+    assert_true(compared > 10000);
+}
+
+static void decodes_every_half(void **test)
+{
+    (void)test;
+    for (uint32_t bits = 0; bits < 1 << 16; bits++) {
+        uint16_t half = (uint16_t)bits;
+        for (uint32_t dtype = ROPE_F16; dtype <= ROPE_BF16; dtype++) {
+            double ours, theirs = oracle_load(dtype, &half, 0);
+            certify_decode(dtype, &half, 0, 1, 1, &ours);
+            assert_true(ours == theirs || (isnan(ours) && isnan(theirs)));
+        }
+    }
+}
+
+/* ---- wrong kernels ---- */
+
+static int64_t wrong_position;
+
+/* lookup, but for one element at one position: the sign of y1's last pair. */
+static rope_status apply_wrong(const rope_plan *plan, const rope_view *x, const rope_view *y,
+                               const int64_t *positions, int64_t stride)
+{
+    const rope_kernel *lookup = rope_registry_find("lookup");
+    rope_status status = lookup->apply(plan, x, y, positions, stride);
+    for (int64_t t = 0; status == ROPE_OK && t < x->tokens; t++)
+        if (positions[t * stride] == wrong_position) {
+            float *row = (float *)y->data + t * y->token_stride;
+            row[1] = nextafterf(nextafterf(nextafterf(row[1], 2), 2), 2);
+        }
+    return status;
+}
+
+static void finds_one_wrong_position_in_a_million(void **test)
+{
+    (void)test;
+    rope_kernel wrong = *rope_registry_find("lookup");
+    wrong.apply = apply_wrong;
+    wrong_position = 777777;
+    rope_spec spec = spec_of("head_dim=2,base=10000,pairing=half");
+    certify_options options = options_of(0, 1 << 20);
+    certificate c = certify_one(&wrong, &spec, &options);
+    const certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
+    const certificate_stage *rotation = &c.stage[CERTIFICATE_ROTATION];
+    assert_true(angle->total.pairs == 2u << 20);
+    assert_true(angle->total.misrounded + (rotation->total.max_error_u > 2.95) >= 1);
+    bool listed = false;
+    for (int i = 0; i < angle->misrounded_count; i++)
+        listed = listed || angle->misrounded[i].position == wrong_position;
+    for (int i = 0; i < rotation->worst_count; i++)
+        listed = listed || rotation->worst[i].position == wrong_position;
+    assert_true(listed);
+    certificate_free(&c);
+
+    /* The same without the fault: nothing is listed, so that the check above could fail. */
+    c = certify_one(rope_registry_find("lookup"), &spec, &options);
+    assert_true(c.stage[CERTIFICATE_ANGLE].total.misrounded == 0);
+    assert_string_equal(certificate_verdict(&c), "kept");
+    certificate_free(&c);
+    rope_spec_free(&spec);
+}
+
+static rope_status apply_nothing(const rope_plan *plan, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t stride)
+{
+    (void)plan, (void)x, (void)y, (void)positions, (void)stride;
+    return ROPE_OK;
+}
+
+static void a_kernel_that_writes_nothing_breaks_its_contract(void **test)
+{
+    (void)test;
+    rope_kernel idle = *rope_registry_find("lookup");
+    idle.apply = apply_nothing;
+    rope_spec spec = spec_of("head_dim=8,base=10000,pairing=half");
+    certify_options options = options_of(0, 4096);
+    certificate c = certify_one(&idle, &spec, &options);
+    assert_string_equal(certificate_verdict(&c), "broken");
+    assert_true(isinf(c.stage[CERTIFICATE_ANGLE].total.max_error_u));
+    rope_error error;
+    assert_true(certificate_consistent(&c, &error));
+    certificate_free(&c);
+    rope_spec_free(&spec);
+}
+
+static rope_status apply_crash(const rope_plan *plan, const rope_view *x, const rope_view *y,
+                               const int64_t *positions, int64_t stride)
+{
+    const rope_kernel *lookup = rope_registry_find("lookup");
+    if (positions[0] > 1000)
+        abort();
+    return lookup->apply(plan, x, y, positions, stride);
+}
+
+static void a_crash_spoils_one_kernel_only(void **test)
+{
+    (void)test;
+    rope_kernel crash = *rope_registry_find("lookup");
+    crash.apply = apply_crash;
+    rope_spec spec = spec_of("head_dim=8,base=10000,pairing=half");
+    certify_subject subjects[] = {{&crash, NULL, &spec, ROPE_F32},
+                                  {rope_registry_find("lookup"), NULL, &spec, ROPE_F32}};
+    certify_options options = options_of(0, 4096);
+    certify_result results[2];
+    rope_error error;
+    assert_true(certify_run(subjects, 2, &options, results, &error));
+    assert_non_null(strstr(results[0].reason, "SIGABRT"));
+    assert_string_equal(results[1].reason, "");
+    assert_string_equal(certificate_verdict(&results[1].certificate), "kept");
+    certificate_free(&results[1].certificate);
+    rope_spec_free(&spec);
+}
+
+/* ---- certificates ---- */
+
+static void shards_and_jobs_change_nothing(void **test)
+{
+    (void)test;
+    rope_spec spec = spec_of("head_dim=8,base=10000,pairing=interleaved");
+    const rope_kernel *kernel = rope_registry_find("recurrence");
+    certify_options options = options_of(-5000, 33333);
+    certificate whole = certify_one(kernel, &spec, &options), sum = {0};
+    char *expected = certificate_to_json(&whole);
+    for (uint64_t shard = 1; shard <= 5; shard++) {
+        options.shard = shard;
+        options.shards = 5;
+        options.jobs = (int)shard;
+        certificate part = certify_one(kernel, &spec, &options);
+        rope_error error;
+        char *text = certificate_to_json(&part);
+        certificate read;
+        assert_int_equal(certificate_parse(text, strlen(text), &read, &error), CERTIFICATE_READ);
+        if (shard == 1)
+            sum = read;
+        else {
+            if (!certificate_append(&sum, &read, &error))
+                fail_msg("%s", error.text);
+            /* The same again overlaps; the one after next leaves a gap. */
+            assert_false(certificate_append(&sum, &read, &error));
+            certificate_free(&read);
+        }
+        free(text);
+        certificate_free(&part);
+    }
+    sum.shard = sum.shards = 1;
+    char *merged = certificate_to_json(&sum);
+    assert_string_equal(merged, expected);
+    free(merged);
+    free(expected);
+    certificate_free(&sum);
+    certificate_free(&whole);
+    rope_spec_free(&spec);
+}
+
+static void refuses_other_subjects(void **test)
+{
+    (void)test;
+    rope_spec spec = spec_of("head_dim=8,base=10000,pairing=half");
+    certify_options options = options_of(0, 2048);
+    options.shards = 2;
+    certificate first = certify_one(rope_registry_find("lookup"), &spec, &options);
+    options.shard = 2;
+    certificate second = certify_one(rope_registry_find("lookup"), &spec, &options);
+    rope_error error;
+    for (int change = 0; change < 5; change++) {
+        certificate other = second;
+        char spec_text[] = "head_dim=8,base=20000,pairing=half";
+        switch (change) {
+        case 0:
+            strcpy(other.kernel, "scalar");
+            break;
+        case 1:
+            other.binary_hash[0] ^= 1;
+            break;
+        case 2:
+            other.spec = spec_text;
+            break;
+        case 3:
+            other.shard_first += 64;
+            break;
+        case 4:
+            other.end += 1;
+            break;
+        }
+        assert_false(certificate_append(&first, &other, &error));
+    }
+    assert_true(certificate_append(&first, &second, &error));
+    certificate_free(&first);
+    certificate_free(&second);
+    rope_spec_free(&spec);
+}
+
+/* Every number of a certificate, edited in turn: the reader or the re-verification notices. */
+static void notices_every_edited_number(void **test)
+{
+    (void)test;
+    rope_spec spec = spec_of("head_dim=4,base=10000,pairing=half");
+    certify_options options = options_of(0, 600);
+    certificate c = certify_one(rope_registry_find("lookup"), &spec, &options);
+    char *text = certificate_to_json(&c);
+    char *content = strstr(text, "\"content\""), *end = strstr(text, "\"content_hash\"");
+    int edits = 0;
+    for (char *p = content; p < end; p++) {
+        /* The 17th digit may not change the number. */
+        if (*p < '0' || *p > '9' || p[1] == ',' || p[1] == 'e' || p[1] == '\n')
+            continue;
+        char kept = *p;
+        rope_error error;
+        certificate read;
+        *p = kept == '9' ? '8' : (char)(kept + 1);
+        certificate_reading reading = certificate_parse(text, strlen(text), &read, &error);
+        if (reading == CERTIFICATE_READ)
+            fail_msg("unnoticed: %c became %c in %.60s", kept, *p, p - 12);
+        certificate_free(&read);
+        *p = kept;
+        edits++;
+    }
+    assert_true(edits > 500);
+    free(text);
+    certificate_free(&c);
+    rope_spec_free(&spec);
+}
+
+/* A forger who also renews the hash: numbers that the kernel and MPFR do not bear out. */
+static void recheck_measures_again(void **test)
+{
+    (void)test;
+    rope_spec spec = spec_of("head_dim=16,base=10000,pairing=half");
+    certify_options options = options_of(0, 20000);
+    certificate c = certify_one(rope_registry_find("lookup"), &spec, &options);
+    recheck_options how = {.seed = 3, .jobs = 1, .positions = 8, .segments = 2};
+    recheck_work work;
+    rope_error error;
+    if (recheck_certificate(&c, NULL, &how, &work, &error) != RECHECK_HOLDS)
+        fail_msg("%s", error.text);
+    assert_true(work.pairs > 8 * 3 * 8 && work.segments == 2);
+    certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
+    certificate good = c;
+    for (int change = 0; change < 8; change++) {
+        certificate_segment kept = c.segments[0];
+        switch (change) {
+        case 0:
+            angle->worst[2].error_u *= 1 + 0x1p-30;
+            break;
+        case 1:
+            angle->worst[0].y0 = nextafterf((float)angle->worst[0].y0, 2);
+            break;
+        case 2:
+            angle->worst[0].bound_u *= 1.5;
+            break;
+        case 3:
+            c.segments[0].tally[0].squares_u.limb[0] ^= 1;
+            break;
+        case 4:
+            c.segments[0].tally[1].correctly_rounded -= 1;
+            break;
+        case 5:
+            c.stage[CERTIFICATE_ROTATION].total.max_error_u = 1.5;
+            break;
+        case 6:
+            c.binary_hash[5] ^= 1;
+            break;
+        case 7:
+            angle->misrounded_count = 1;
+            angle->misrounded[0] = (certificate_place){17, 3, 0};
+            break;
+        }
+        if (recheck_certificate(&c, NULL, &how, &work, &error) != RECHECK_FAILS)
+            fail_msg("change %d was not noticed", change);
+        c.segments[0] = kept;
+        c = good;
+    }
+    strcpy(c.kernel, "no_such_kernel");
+    assert_int_equal(recheck_certificate(&c, NULL, &how, &work, &error), RECHECK_UNUSABLE);
+    certificate_free(&c);
+    rope_spec_free(&spec);
+}
+
+static void sums_do_not_depend_on_order(void **test)
+{
+    (void)test;
+    certificate_sum forward = {{0}}, backward = {{0}}, half = {{0}}, read;
+    double values[200];
+    for (int i = 0; i < 200; i++)
+        values[i] = ldexp((double)(draw() >> 11), (int)(draw() % 200) - 100);
+    for (int i = 0; i < 200; i++) {
+        certificate_sum_add(&forward, values[i]);
+        certificate_sum_add(i < 100 ? &backward : &half, values[199 - i]);
+    }
+    certificate_sum_join(&backward, &half);
+    assert_true(certificate_sum_equal(&forward, &backward));
+    char text[97];
+    certificate_sum_format(&forward, text);
+    assert_true(certificate_sum_parse(text, &read) && certificate_sum_equal(&forward, &read));
+    assert_false(certificate_sum_parse("0x1", &read) || certificate_sum_parse("", &read) ||
+                 certificate_sum_parse("01", &read));
+    certificate_sum_add(&forward, NAN);
+    certificate_sum_add(&forward, INFINITY);
+    assert_true(certificate_sum_equal(&forward, &backward));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measures_as_the_oracle_does),
+        cmocka_unit_test(decodes_every_half),
+        cmocka_unit_test(finds_one_wrong_position_in_a_million),
+        cmocka_unit_test(a_kernel_that_writes_nothing_breaks_its_contract),
+        cmocka_unit_test(a_crash_spoils_one_kernel_only),
+        cmocka_unit_test(shards_and_jobs_change_nothing),
+        cmocka_unit_test(refuses_other_subjects),
+        cmocka_unit_test(notices_every_edited_number),
+        cmocka_unit_test(recheck_measures_again),
+        cmocka_unit_test(sums_do_not_depend_on_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* Re-verification of certificates. */
+#ifndef PROPS_RECHECK_H
+#define PROPS_RECHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "impl/error.h"
+#include "props/certify.h"
+
+typedef enum recheck_verdict {
+    RECHECK_HOLDS = 0,
+    RECHECK_FAILS = 1,    /* the certificate's numbers do not hold: the line says which */
+    RECHECK_UNUSABLE = 2, /* the kernel or spec that it names is unknown */
+} recheck_verdict;
+
+typedef struct recheck_options {
+    bool other_binary; /* the kernel may be of another build */
+    uint64_t seed;     /* of the sample */
+    int jobs;
+    int positions; /* sampled, beside those of worst cases */
+    int segments;  /* sampled and computed again whole */
+} recheck_options;
+
+/* What was done, for the closing line. */
+typedef struct recheck_work {
+    int64_t positions, pairs, segments;
+} recheck_work;
+
+/* Runs the kernel again: at every position that the certificate lists and at a sample of others
+ * each pair is measured by MPFR alone; sampled segments are computed again and compared sum by sum.
+ * The certificate must be consistent. kernel NULL: taken from the registry. */
+recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *kernel,
+                                    const recheck_options *options, recheck_work *work,
+                                    rope_error *error);
+
+/* `certify --recheck`: reads, re-verifies, prints PASS or FAIL; seed and jobs as given, or NULL.
+ * Returns an exit status. */
+int recheck_file(const char *path, bool other_binary, const char *seed, const char *jobs);
+
+#endif
