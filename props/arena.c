@@ -213,6 +213,15 @@ void prop_arena_store(const prop_arena *a, void *packed)
             memcpy(target, row(a, t, h), a->row_bytes);
 }
 
+bool prop_arena_poisoned(const prop_arena *a)
+{
+    for (int64_t t = 0; t < a->shape.tokens; t++)
+        for (int64_t h = 0; h < a->shape.heads; h++)
+            if (unpoisoned(a->dtype, row(a, t, h), a->row_bytes) < a->row_bytes)
+                return false;
+    return true;
+}
+
 bool prop_arena_holds(const prop_arena *a, const void *packed)
 {
     const unsigned char *wanted = packed;

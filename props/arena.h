@@ -50,6 +50,9 @@ void prop_arena_load(prop_arena *a, const void *packed, bool read_only);
 /* Copies the rows out. */
 void prop_arena_store(const prop_arena *a, void *packed);
 
+/* Whether no element of the rows has been written since they were poisoned. */
+bool prop_arena_poisoned(const prop_arena *a);
+
 /* Whether the rows still hold these, bit for bit. */
 bool prop_arena_holds(const prop_arena *a, const void *packed);
 

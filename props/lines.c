@@ -78,7 +78,7 @@ static void add_every_call(prop_line *line, const prop_unit *unit, int entry)
 static void add_finding(prop_line *line, const prop_unit *unit, int entry, int property)
 {
     const prop_finding *f = prop_unit_finding(unit, entry, property);
-    if (f->state == PROP_PENDING || f->sheet.refused)
+    if (f->state == PROP_PENDING || f->sheet.refused || (f->sheet.idle && !f->sheet.failed))
         return;
     for (int b = 0; b < PROP_BANDS; b++)
         merge(&line->total, &f->sheet.bands[b]);

@@ -9,10 +9,12 @@
 #include "impl/registry.h"
 
 static const prop_property *const properties[] = {
-    &prop_contract_property,
-    &prop_identity_property,
-    &prop_untouched_property,
-    &prop_environment_property,
+    &prop_contract_property,      &prop_identity_property,    &prop_offset_property,
+    &prop_orthogonality_property, &prop_additivity_property,  &prop_permutation_property,
+    &prop_decay_property,         &prop_linearity_property,   &prop_independence_property,
+    &prop_nan_property,           &prop_in_place_property,    &prop_batch_property,
+    &prop_reuse_property,         &prop_repeat_property,      &prop_window_property,
+    &prop_untouched_property,     &prop_environment_property,
 };
 
 const prop_property *const *prop_properties(size_t *count)
@@ -76,6 +78,17 @@ bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviatio
     }
     t->failures += !(deviation <= tolerance);
     return deviation <= tolerance;
+}
+
+void prop_curve_add(prop_sheet *sheet, int64_t position, double kernel, double exact)
+{
+    int at = 0;
+    while (at < sheet->curve_points && sheet->curve[at].position != position)
+        at++;
+    /* The octaves' case has a thousand: of those, what the other cases would have kept is enough.
+     */
+    if (at < PROP_CURVE && at == sheet->curve_points)
+        sheet->curve[sheet->curve_points++] = (prop_curve_point){position, kernel, exact};
 }
 
 /* Judged on every call, see prop_apply: these two have no cases of their own. */

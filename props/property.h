@@ -56,16 +56,24 @@ typedef struct prop_tally {
     int64_t position, pair;
     double max_error, sum_of_squares, max_ulp; /* of all */
     int64_t squares, components, correctly_rounded;
-    double value; /* the property's own: the decay curve's mean |S_j| */
 } prop_tally;
+
+enum { PROP_CURVE = 72 };
+typedef struct prop_curve_point {
+    int64_t position;
+    double kernel, exact;
+} prop_curve_point;
 
 /* The findings on one subject and property. */
 typedef struct prop_sheet {
     prop_tally bands[PROP_BANDS];
     int64_t cases, expected, made; /* comparisons that there should be, and that there were */
     bool refused; /* the kernel answered UNSUPPORTED to a plan: reason says to which */
+    bool idle;    /* there was nothing to compare with */
     bool failed;
     char reason[PROP_REASON];
+    prop_curve_point curve[PROP_CURVE]; /* decay: mean |S_j| against position */
+    int curve_points;
     /* What is looked at in every call, whatever the property, and belongs to two others: */
     int64_t calls;
     bool strayed; /* untouched */
@@ -88,8 +96,10 @@ typedef struct prop_property {
 } prop_property;
 
 extern const prop_property prop_contract_property, prop_identity_property, prop_offset_property,
-    prop_orthogonality_property, prop_permutation_property, prop_decay_property,
-    prop_untouched_property, prop_environment_property;
+    prop_orthogonality_property, prop_additivity_property, prop_permutation_property,
+    prop_decay_property, prop_linearity_property, prop_independence_property, prop_nan_property,
+    prop_in_place_property, prop_batch_property, prop_reuse_property, prop_repeat_property,
+    prop_window_property, prop_untouched_property, prop_environment_property;
 
 /* All, in the order in which they are run and listed. */
 const prop_property *const *prop_properties(size_t *count);
@@ -111,6 +121,10 @@ typedef struct prop_where {
 } prop_where;
 bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviation, double tolerance,
                   prop_where where);
+
+/* Keeps a point of the decay curve; positions that are there already, and more than fit, are not.
+ */
+void prop_curve_add(prop_sheet *sheet, int64_t position, double kernel, double exact);
 
 /* Rounding errors of a component that underflows: at most 2 eta each, so 2 sqrt(2) eta a pair. */
 double prop_underflow(rope_dtype dtype);

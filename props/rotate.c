@@ -113,69 +113,107 @@ static void strayed(prop_sheet *sheet, const char *format, int64_t where)
     sheet->strayed = true;
 }
 
-/* x (NULL when in place), y: the arenas, after the call. */
+/* x (NULL when in place), y: the arenas, after the call. done: it answered OK. */
 static void look_around(const prop_subject *s, prop_arena *x, prop_arena *y, int64_t rows,
-                        const void *given, void *result, prop_sheet *sheet)
+                        bool done, const void *given, const void *result, prop_sheet *sheet)
 {
     int64_t where;
     sheet->calls++;
     if (x != NULL && !prop_arena_holds(x, given))
         strayed(sheet, "apply has written its input x (call %lld)", sheet->calls);
-    if (!copied(s, given, result, rows, &where))
+    if (done && !copied(s, given, result, rows, &where))
         strayed(sheet, "an element of row %lld outside the rotated range was not copied", where);
     if (!prop_arena_clean(y, &where))
         strayed(sheet, "apply has written outside the rows of y, at element %lld from its first",
                 where);
 }
 
-bool prop_apply(const prop_subject *s, const prop_plan *plan, const prop_case *c,
-                const int64_t *positions, int64_t tokens, const void *x, void *y, prop_sheet *sheet)
+/* x and y between guard pages, x filled and read-only unless in place. */
+static bool lay_out(const prop_subject *s, const prop_case *c, int64_t tokens, const void *given,
+                    prop_arena **x, prop_arena **y, rope_view *x_view, rope_view *y_view,
+                    rope_error *error)
 {
     static prop_arena *x_arena, *y_arena;
-    char text[160];
-    rope_error error = {"out of memory"};
     if (x_arena == NULL)
         x_arena = prop_arena_new("x", WATCH_X);
     if (y_arena == NULL)
         y_arena = prop_arena_new("y", WATCH_Y);
+    *x = c->in_place ? NULL : x_arena;
+    *y = y_arena;
+    if (x_arena == NULL || y_arena == NULL)
+        return rope_fail(error, "out of memory");
     prop_shape x_shape = c->x, y_shape = c->in_place ? c->x : c->y;
     x_shape.tokens = y_shape.tokens = tokens;
-    rope_view x_view, y_view;
-    int64_t stride = (int64_t)c->axes + c->position_gap;
-    size_t rows = (size_t)(tokens * x_shape.heads);
-    size_t bytes = rows * (size_t)s->spec->head_dim * rope_dtype_bytes(s->dtype);
-    int64_t *spread = calloc((size_t)(tokens * stride), sizeof *spread);
-    void *given = malloc(bytes); /* y may be x */
-    const int64_t *guarded = NULL;
-    if (spread != NULL && given != NULL && x_arena != NULL && y_arena != NULL &&
-        prop_arena_place(y_arena, s->dtype, &y_shape, &y_view, &error) &&
-        (c->in_place || prop_arena_place(x_arena, s->dtype, &x_shape, &x_view, &error))) {
-        for (int64_t t = 0; t < tokens; t++)
-            memcpy(spread + t * stride, positions + t * c->axes, c->axes * sizeof *spread);
-        size_t length = (size_t)((tokens - 1) * stride + c->axes) * sizeof *spread;
-        guarded = prop_guarded_copy(COPY_POSITIONS, "positions", spread, length, &error);
-    }
-    free(spread);
-    if (guarded == NULL) {
-        free(given);
-        prop_fail(sheet, "internal: %s", error.text);
+    if (!prop_arena_place(y_arena, s->dtype, &y_shape, y_view, error))
         return false;
-    }
-    memcpy(given, x, bytes);
     if (c->in_place) {
         prop_arena_load(y_arena, given, false);
-        x_view = y_view;
-    } else {
-        prop_arena_load(x_arena, given, true);
+        *x_view = *y_view;
+        return true;
+    }
+    if (!prop_arena_place(x_arena, s->dtype, &x_shape, x_view, error))
+        return false;
+    prop_arena_load(x_arena, given, true);
+    return true;
+}
+
+/* The positions with the case's stride, an unreadable page after the last. */
+static const int64_t *guard_positions(const prop_case *c, const int64_t *positions, int64_t tokens,
+                                      rope_error *error)
+{
+    size_t stride = (size_t)((int64_t)c->axes + c->position_gap);
+    size_t count = (size_t)(tokens - 1) * stride + c->axes;
+    int64_t *spread = calloc(count, sizeof *spread);
+    if (spread == NULL) {
+        rope_fail(error, "out of memory");
+        return NULL;
+    }
+    for (int64_t t = 0; t < tokens; t++)
+        memcpy(spread + (size_t)t * stride, positions + t * c->axes, c->axes * sizeof *spread);
+    const void *copy =
+        prop_guarded_copy(COPY_POSITIONS, "positions", spread, count * sizeof *spread, error);
+    free(spread);
+    return copy;
+}
+
+rope_status prop_call(const prop_subject *s, const prop_plan *plan, const prop_case *c,
+                      const int64_t *positions, int64_t tokens, const void *x, void *y,
+                      bool *untouched, prop_sheet *sheet)
+{
+    char text[160];
+    rope_error error = {"out of memory"};
+    rope_view x_view, y_view;
+    prop_arena *x_arena, *y_arena;
+    int64_t rows = tokens * c->x.heads;
+    size_t bytes = (size_t)(rows * s->spec->head_dim) * rope_dtype_bytes((uint32_t)s->dtype);
+    void *given = malloc(bytes); /* y may be x */
+    if (given != NULL)
+        memcpy(given, x, bytes);
+    const int64_t *guarded = guard_positions(c, positions, tokens, &error);
+    if (given == NULL || guarded == NULL ||
+        !lay_out(s, c, tokens, given, &x_arena, &y_arena, &x_view, &y_view, &error)) {
+        free(given);
+        prop_fail(sheet, "internal: %s", error.text);
+        return ROPE_INVALID;
     }
     prop_fpstate before = prop_fpstate_get();
-    rope_status status = s->kernel->apply(plan->plan, &x_view, &y_view, guarded, stride);
+    rope_status status =
+        s->kernel->apply(plan->plan, &x_view, &y_view, guarded, (int64_t)c->axes + c->position_gap);
     if (!prop_fpstate_check(&before, text, sizeof text))
         disturbed(sheet, "apply", text);
     prop_beat();
+    *untouched = c->in_place ? prop_arena_holds(y_arena, given) : prop_arena_poisoned(y_arena);
     prop_arena_store(y_arena, y);
-    look_around(s, c->in_place ? NULL : x_arena, y_arena, (int64_t)rows, given, y, sheet);
+    look_around(s, x_arena, y_arena, rows, status == ROPE_OK, given, y, sheet);
     free(given);
+    return status;
+}
+
+bool prop_apply(const prop_subject *s, const prop_plan *plan, const prop_case *c,
+                const int64_t *positions, int64_t tokens, const void *x, void *y, prop_sheet *sheet)
+{
+    bool untouched;
+    rope_status status = prop_call(s, plan, c, positions, tokens, x, y, &untouched, sheet);
     if (status != ROPE_OK)
         prop_fail(sheet, "apply answers %s for positions inside the plan's window, expected OK",
                   status_name(status));

@@ -15,11 +15,17 @@ bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positio
                     prop_plan *plan, prop_sheet *sheet);
 void prop_plan_free(const prop_subject *s, prop_plan *plan, prop_sheet *sheet);
 
-/* Applies the plan to packed rows in the arrangement of the case, of which tokens [first, first +
- * count) are taken: x and y packed for those alone. False: failed, see the sheet. */
+/* Applies the plan to packed rows of `tokens` tokens in the arrangement of the case. False: failed,
+ * see the sheet. */
 bool prop_apply(const prop_subject *s, const prop_plan *plan, const prop_case *c,
                 const int64_t *positions, int64_t tokens, const void *x, void *y,
                 prop_sheet *sheet);
+
+/* The same, whatever status comes back. *untouched: no element of y's rows has been written. On
+ * trouble of our own: INVALID, and the sheet says why. */
+rope_status prop_call(const prop_subject *s, const prop_plan *plan, const prop_case *c,
+                      const int64_t *positions, int64_t tokens, const void *x, void *y,
+                      bool *untouched, prop_sheet *sheet);
 
 /* Plan, apply, destroy. y may be x. */
 bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *positions, const void *x,

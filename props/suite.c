@@ -116,15 +116,6 @@ static bool add_standard(prop_suite *suite, const char *text, prop_weight weight
     return resolve(suite, e, error);
 }
 
-static void drop_last(prop_suite *suite)
-{
-    prop_suite last = {.entries = malloc(sizeof *last.entries), .count = 1};
-    if (last.entries == NULL)
-        return;
-    last.entries[0] = suite->entries[--suite->count];
-    prop_suite_free(&last);
-}
-
 bool prop_suite_standard(prop_suite *suite, prop_level level, rope_truth truth, rope_error *error)
 {
     *suite = (prop_suite){.truth = truth, .level = level};
@@ -135,10 +126,6 @@ bool prop_suite_standard(prop_suite *suite, prop_level level, rope_truth truth, 
         if (level > PROP_QUICK && weight == PROP_LIGHT)
             weight = PROP_USUAL;
         good = add_standard(suite, standard[i].text, weight, error);
-        if (!good && strstr(error->text, "not supported by this build") != NULL) {
-            drop_last(suite);
-            good = true;
-        }
     }
     static const int bases[] = {10000, 500000, 1000000};
     int more = (int)(sizeof more_sizes / sizeof more_sizes[0]);

@@ -6,12 +6,12 @@
 #include "props/bands.h"
 #include "props/verify.h"
 
-/* The promised columns; ours are appended: ratio, the worst deviation / tolerance, and value, the
- * property's own figure. */
+/* The promised columns; ours are appended: ratio, the worst deviation / tolerance, and value and
+ * exact_value, of the decay curve. */
 const char prop_verify_columns[] =
     "run,kernel,pairing,dtype,spec,truth,property,arrangement,positions_checked,cases,max_error_u,"
     "rms_error_u,max_ulp,correctly_rounded,bound_u,worst_position,worst_pair,worst_x0,worst_x1,"
-    "verdict,reason,replay,ratio,value";
+    "verdict,reason,replay,ratio,value,exact_value";
 
 typedef struct {
     const prop_verification *v;
@@ -34,6 +34,19 @@ static void integer_if(rows_writer *w, bool applies, int64_t value)
         rows_empty(w);
 }
 
+static void start(const place *at, const char *property, const char *arrangement)
+{
+    rows_writer *w = at->w;
+    rows_text(w, at->run);
+    rows_text(w, at->unit->kernel->name);
+    rows_text(w, rope_pairing_name(at->unit->pairing));
+    rows_text(w, rope_dtype_name((uint32_t)at->unit->dtype));
+    rows_text(w, at->v->suite.entries[at->entry].text);
+    rows_text(w, at->v->suite.truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained");
+    rows_text(w, property);
+    rows_text(w, arrangement);
+}
+
 static void row(const place *at, const char *arrangement, const prop_tally *t, int64_t cases,
                 prop_verdict verdict, const char *reason, const char *replay)
 {
@@ -41,14 +54,7 @@ static void row(const place *at, const char *arrangement, const prop_tally *t, i
     size_t count;
     bool judged = verdict == PROP_PASS || verdict == PROP_FAIL;
     bool figures = judged && t->squares > 0, ulps = judged && t->components > 0;
-    rows_text(w, at->run);
-    rows_text(w, at->unit->kernel->name);
-    rows_text(w, rope_pairing_name(at->unit->pairing));
-    rows_text(w, rope_dtype_name((uint32_t)at->unit->dtype));
-    rows_text(w, at->v->suite.entries[at->entry].text);
-    rows_text(w, at->v->suite.truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained");
-    rows_text(w, prop_properties(&count)[at->property]->name);
-    rows_text(w, arrangement);
+    start(at, prop_properties(&count)[at->property]->name, arrangement);
     rows_integer(w, t->positions);
     rows_integer(w, cases);
     number_if(w, figures, t->max_error);
@@ -65,8 +71,33 @@ static void row(const place *at, const char *arrangement, const prop_tally *t, i
     rows_text(w, reason);
     rows_text(w, replay);
     number_if(w, figures, t->ratio);
-    number_if(w, figures, t->value);
+    rows_empty(w);
+    rows_empty(w);
     rows_end(w);
+}
+
+/* The decay curve, one row a point: value is the kernel's mean |S_j|, exact_value the oracle's. */
+static void curve_rows(const place *at, const prop_finding *f)
+{
+    rows_writer *w = at->w;
+    for (int i = 0; i < f->sheet.curve_points; i++) {
+        const prop_curve_point *p = &f->sheet.curve[i];
+        start(at, "decay-curve", "curve");
+        rows_integer(w, 1);
+        rows_integer(w, 1);
+        for (int empty = 0; empty < 5; empty++)
+            rows_empty(w);
+        rows_integer(w, p->position);
+        for (int empty = 0; empty < 3; empty++)
+            rows_empty(w);
+        rows_text(w, f->sheet.failed ? "fail" : "pass");
+        rows_text(w, "");
+        rows_text(w, "");
+        rows_empty(w);
+        rows_number(w, p->kernel);
+        rows_number(w, p->exact);
+        rows_end(w);
+    }
 }
 
 /* One band of a finding: what was judged, then what has no contract. Returns whether a row says
@@ -93,7 +124,7 @@ static void finding_rows(const place *at, const prop_finding *f)
     static const prop_tally nothing;
     if (f->state == PROP_PENDING && at->unit->gave_up && f->cases > 0)
         row(at, "", &nothing, 0, PROP_NOT_RUN, "given up after too many crashes", "");
-    if (f->state == PROP_PENDING)
+    if (f->state == PROP_PENDING || f->sheet.idle)
         return;
     if (f->sheet.refused) {
         row(at, "", &nothing, 0, PROP_UNSUPPORTED, f->sheet.reason, "");
@@ -109,6 +140,7 @@ static void finding_rows(const place *at, const prop_finding *f)
         row(at, f->crashed ? "crash" : "all", &nothing, f->sheet.made, PROP_FAIL, f->sheet.reason,
             replay != NULL ? replay : "");
     free(replay);
+    curve_rows(at, f);
 }
 
 /* untouched and environment: from what the others' calls showed. */

@@ -1,0 +1,247 @@
+/* One result, however it is asked for: four properties.
+ *
+ * In place. y == x gives what a separate y does.
+ * Batch. Tokens and heads in any split into calls give what one call does.
+ * Reuse. A plan gives the same whatever was asked of it, or of another plan, before: bit for bit
+ * when the same call is repeated, since plans are immutable; and what a fresh plan gives. Repeat. A
+ * run repeated, plan included, gives the same bits, on memory that held other values before.
+ *
+ * Where another path through the code may be taken (in place, split, another plan's window), both
+ * results are only promised to be within the contract: they differ by at most 2 E(b, |x|), E(b, n)
+ * = b u A n + 2 sqrt(2) eta. Unit: u A |x|.
+ *
+ * Kills partners overwritten in place, rows after the first ignored, caches that go stale, state
+ * shared by plans, memory that is not initialised. */
+#include <malloc.h>
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/judge.h"
+
+/* Two results of the same x, each within the contract. */
+static void compare(const prop_subject *s, const prop_case *c, const prop_work *w, const void *y,
+                    const void *z, const double *bounds, const char *text, prop_sheet *sheet)
+{
+    int64_t pairs = s->frequencies->pairs;
+    for (int64_t row = 0; row < c->x.tokens * c->x.heads; row++)
+        for (int64_t i = 0; i < pairs; i++) {
+            int64_t token = row / c->x.heads;
+            double b = bounds[token * pairs + i];
+            prop_vector x = prop_get(s, w->x[0], row, i);
+            prop_vector difference = prop_minus(prop_get(s, y, row, i), prop_get(s, z, row, i));
+            sheet->expected++;
+            prop_judge(s, sheet, prop_has_contract(s->dtype, b), prop_norm(difference),
+                       2 * prop_absolute(s, b, prop_norm(x)),
+                       prop_attention_factor(s) * prop_norm(x),
+                       prop_where_is(s, prop_case_list(c, 0) + token * c->axes, i, x), text);
+        }
+}
+
+static void same_bits(const prop_subject *s, const prop_case *c, const prop_work *w, const void *y,
+                      const void *z, const char *text, prop_sheet *sheet)
+{
+    int64_t rows = c->x.tokens * c->x.heads;
+    size_t bytes = w->bytes / (size_t)rows;
+    for (int64_t row = 0; row < rows; row++) {
+        bool same = memcmp((const char *)y + (size_t)row * bytes,
+                           (const char *)z + (size_t)row * bytes, bytes) == 0;
+        prop_where where = {.position = prop_case_list(c, 0)[row / c->x.heads * c->axes]};
+        sheet->expected++;
+        prop_compare(sheet, 0, s->dtype, same ? 0 : 1, 0, where);
+        if (!same)
+            prop_fail(sheet, "%s: row %lld at position %lld has other bits", text, (long long)row,
+                      (long long)where.position);
+    }
+}
+
+static int64_t count(const prop_subject *s)
+{
+    return prop_count_usual(s, 8, 4, 1);
+}
+
+/* ---- in place ---- */
+
+static int64_t count_in_place(const prop_subject *s)
+{
+    return s->kernel->header.flags & ROPE_IN_PLACE ? prop_count_usual(s, 8, 4, 2) : 0;
+}
+
+static bool generate_in_place(const prop_subject *s, int64_t index, prop_case *c)
+{
+    if (!prop_generate_usual(s, &prop_in_place_property, index, 19, 1, c))
+        return false;
+    c->in_place = false;
+    return true;
+}
+
+static void judge_in_place(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
+{
+    prop_work w;
+    if (!prop_work_new(s, c, 1, &w, sheet))
+        return;
+    const int64_t *positions = prop_case_list(c, 0);
+    prop_case apart = *c, inside = *c;
+    apart.in_place = false;
+    inside.in_place = true;
+    if (prop_rotate(s, &apart, positions, w.x[0], w.y[0], sheet) &&
+        prop_rotate(s, &inside, positions, w.x[0], w.y[1], sheet)) {
+        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+        compare(s, c, &w, w.y[0], w.y[1], w.bounds[0], "in place = out of place", sheet);
+    }
+    prop_work_free(&w);
+}
+
+const prop_property prop_in_place_property = {
+    .name = "in-place",
+    .statement = "rotating in place gives what rotating into another tensor does",
+    .count = count_in_place,
+    .generate = generate_in_place,
+    .judge = judge_in_place,
+};
+
+/* ---- batch ---- */
+
+static bool generate_batch(const prop_subject *s, int64_t index, prop_case *c)
+{
+    if (!prop_generate_usual(s, &prop_batch_property, index, 20, 1, c))
+        return false;
+    c->parameter = (int64_t)(prop_hash(c->seed, 5, 5) % (uint64_t)c->x.tokens);
+    return true;
+}
+
+/* Token by token up to parameter, the rest in one call; and heads one by one. */
+static bool rotate_split(const prop_subject *s, const prop_case *c, const prop_plan *plan,
+                         prop_work *w, prop_sheet *sheet)
+{
+    size_t row = w->bytes / (size_t)(c->x.tokens * c->x.heads), token = row * (size_t)c->x.heads;
+    bool good = true;
+    for (int64_t t = 0, many; good && t < c->x.tokens; t += many) {
+        many = t < c->parameter ? 1 : c->x.tokens - t;
+        good = prop_apply(s, plan, c, prop_case_list(c, 0) + t * c->axes, many,
+                          (char *)w->x[0] + (size_t)t * token, (char *)w->y[1] + (size_t)t * token,
+                          sheet);
+    }
+    prop_case single = *c;
+    single.x.heads = single.y.heads = 1;
+    for (int64_t r = 0; good && r < c->x.tokens * c->x.heads; r++)
+        good =
+            prop_apply(s, plan, &single, prop_case_list(c, 0) + r / c->x.heads * c->axes, 1,
+                       (char *)w->x[0] + (size_t)r * row, (char *)w->y[2] + (size_t)r * row, sheet);
+    return good;
+}
+
+static void judge_batch(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
+{
+    prop_work w;
+    prop_plan plan;
+    if (!prop_work_new(s, c, 1, &w, sheet))
+        return;
+    const int64_t *positions = prop_case_list(c, 0);
+    if (prop_plan_make(s, c->axes, positions, c->x.tokens, &plan, sheet)) {
+        if (prop_apply(s, &plan, c, positions, c->x.tokens, w.x[0], w.y[0], sheet) &&
+            rotate_split(s, c, &plan, &w, sheet)) {
+            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+            compare(s, c, &w, w.y[0], w.y[1], w.bounds[0], "tokens in several calls", sheet);
+            compare(s, c, &w, w.y[0], w.y[2], w.bounds[0], "rows one by one", sheet);
+        }
+        prop_plan_free(s, &plan, sheet);
+    }
+    prop_work_free(&w);
+}
+
+const prop_property prop_batch_property = {
+    .name = "batch",
+    .statement = "tokens and heads split into several calls give what one call does",
+    .count = count,
+    .generate = generate_batch,
+    .judge = judge_batch,
+};
+
+/* ---- reuse ---- */
+
+static bool generate_reuse(const prop_subject *s, int64_t index, prop_case *c)
+{
+    return prop_generate_usual(s, &prop_reuse_property, index, 21, 2, c);
+}
+
+/* Plan A for list 0 is used, then plan B for list 1 is made and used, tokens in reverse, then A. */
+static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, const prop_plan *a,
+                    const prop_plan *b, prop_sheet *sheet)
+{
+    const int64_t *positions = prop_case_list(c, 0);
+    int64_t tokens = c->x.tokens;
+    for (int64_t t = 0; t < tokens; t++)
+        memcpy(w->positions + t * c->axes, positions + (tokens - 1 - t) * c->axes,
+               c->axes * sizeof *positions);
+    if (!prop_apply(s, a, c, positions, tokens, w->x[0], w->y[0], sheet) ||
+        !prop_apply(s, b, c, prop_case_list(c, 1), tokens, w->x[0], w->y[2], sheet) ||
+        !prop_apply(s, a, c, w->positions, tokens, w->x[0], w->y[1], sheet) ||
+        !prop_apply(s, a, c, positions, tokens, w->x[0], w->y[1], sheet))
+        return;
+    same_bits(s, c, w, w->y[0], w->y[1], "the same call on the same plan", sheet);
+    /* y[2] by a fresh plan, after all of that. */
+    prop_case second = *c;
+    second.positions = prop_case_list(c, 1);
+    if (!prop_rotate(s, &second, prop_case_list(c, 1), w->x[0], w->y[3], sheet))
+        return;
+    prop_bounds(s, c->axes, prop_case_list(c, 1), tokens, w->bounds[1]);
+    compare(s, &second, w, w->y[2], w->y[3], w->bounds[1], "a plan made beside another", sheet);
+    prop_bounds(s, c->axes, positions, tokens, w->bounds[0]);
+    if (prop_rotate(s, c, positions, w->x[0], w->y[3], sheet))
+        compare(s, c, w, w->y[0], w->y[3], w->bounds[0], "a plan used before", sheet);
+}
+
+static void judge_reuse(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
+{
+    prop_work w;
+    prop_plan a, b;
+    if (!prop_work_new(s, c, 1, &w, sheet))
+        return;
+    if (prop_plan_make(s, c->axes, prop_case_list(c, 0), c->x.tokens, &a, sheet)) {
+        if (prop_plan_make(s, c->axes, prop_case_list(c, 1), c->x.tokens, &b, sheet)) {
+            use_two(s, c, &w, &a, &b, sheet);
+            prop_plan_free(s, &b, sheet);
+        }
+        prop_plan_free(s, &a, sheet);
+    }
+    prop_work_free(&w);
+}
+
+const prop_property prop_reuse_property = {
+    .name = "reuse",
+    .statement = "a plan gives the same whatever it, or another plan, was used for before",
+    .count = count,
+    .generate = generate_reuse,
+    .judge = judge_reuse,
+};
+
+/* ---- repeat ---- */
+
+static bool generate_repeat(const prop_subject *s, int64_t index, prop_case *c)
+{
+    return prop_generate_usual(s, &prop_repeat_property, index, 22, 1, c);
+}
+
+static void judge_repeat(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
+{
+    prop_work w;
+    if (!prop_work_new(s, c, 1, &w, sheet))
+        return;
+    const int64_t *positions = prop_case_list(c, 0);
+    mallopt(M_PERTURB, 0x5a); /* what malloc hands out is filled with this, and its complement */
+    bool good = prop_rotate(s, c, positions, w.x[0], w.y[0], sheet);
+    mallopt(M_PERTURB, 0xc3);
+    good = good && prop_rotate(s, c, positions, w.x[0], w.y[1], sheet);
+    mallopt(M_PERTURB, 0);
+    if (good)
+        same_bits(s, c, &w, w.y[0], w.y[1], "the run repeated", sheet);
+    prop_work_free(&w);
+}
+
+const prop_property prop_repeat_property = {
+    .name = "repeat",
+    .statement = "a run repeated, plan included, gives the same bits, whatever memory held before",
+    .count = count,
+    .generate = generate_repeat,
+    .judge = judge_repeat,
+};
