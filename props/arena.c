@@ -1,31 +1,35 @@
 #include "props/arena.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "impl/registry.h"
+#include "props/arena_area.h"
 #include "props/isolate.h"
 
-/* Canaries reach this far from the rows of START and END; a page, so that the guards are nearer on
- * their side. */
-enum { PAGE = 4096, FRINGE = 2048 };
+/* Canaries reach this many bytes from the rows of START and END. */
+enum { FRINGE = 2048, LEAST_PAGES = 16 };
+
+/* Rows that a spaced grid is mapped for at least: more is asked for seldom. */
+enum { USUAL_OUTER = 5, USUAL_INNER = 5 };
+
+typedef struct {
+    unsigned char *low, *high; /* poisoned, around the rows */
+} stretch;
 
 struct prop_arena {
     const char *name;
     int slot;
-    unsigned char *base; /* the mapping, its first and last page unreadable */
-    size_t bytes;        /* of the mapping */
-    bool compact;        /* one readable stretch [base + PAGE, base + bytes - PAGE) */
+    bool read_only;
+    area areas[PROP_PLACES]; /* START and END share the first */
     rope_dtype dtype;
     size_t element, row_bytes;
     prop_shape shape;
-    unsigned char *first;              /* first element of row 0 */
+    bool compact;
+    unsigned char *first;              /* first element of row 0, writable */
     int64_t token_stride, head_stride; /* elements */
-    unsigned char *low, *high;         /* compact: the poisoned stretch */
+    stretch around;                    /* compact */
+    size_t slot_bytes;                 /* spaced: poisoned before each row up to this much */
 };
 
 static const char *const place_names[PROP_PLACES] = {"start", "end", "rows", "far-tokens",
@@ -36,27 +40,21 @@ const char *prop_place_name(prop_place place)
     return place < PROP_PLACES ? place_names[place] : NULL;
 }
 
-prop_arena *prop_arena_new(const char *name, int slot)
+prop_arena *prop_arena_new(const char *name, int slot, bool read_only)
 {
     prop_arena *a = calloc(1, sizeof *a);
     if (a != NULL) {
         a->name = name;
         a->slot = slot;
+        a->read_only = read_only;
     }
     return a;
 }
 
-static void unmap(prop_arena *a)
-{
-    if (a->base != NULL)
-        munmap(a->base, a->bytes);
-    a->base = NULL;
-}
-
 void prop_arena_free(prop_arena *a)
 {
-    if (a != NULL)
-        unmap(a);
+    for (int i = 0; a != NULL && i < PROP_PLACES; i++)
+        area_unmap(&a->areas[i]);
     free(a);
 }
 
@@ -98,24 +96,13 @@ static unsigned char *row(const prop_arena *a, int64_t token, int64_t head)
 
 static size_t round_up(size_t bytes)
 {
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
-static bool map(prop_arena *a, size_t bytes, rope_error *error)
-{
-    unmap(a);
-    a->bytes = bytes;
-    void *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
-        return rope_fail(error, "cannot map %zu bytes between guard pages: %s", bytes,
-                         strerror(errno));
-    a->base = base;
-    return true;
+    return (bytes + AREA_PAGE - 1) / AREA_PAGE * AREA_PAGE;
 }
 
 static bool place_compact(prop_arena *a, rope_error *error)
 {
     const prop_shape *s = &a->shape;
+    area *m = &a->areas[PROP_PLACE_START];
     int64_t inner_count = s->heads_first ? s->tokens : s->heads;
     int64_t outer_count = s->heads_first ? s->heads : s->tokens;
     int64_t inner = s->head_dim + s->head_gap;
@@ -125,53 +112,43 @@ static bool place_compact(prop_arena *a, rope_error *error)
     size_t span =
         (size_t)((outer_count - 1) * outer + (inner_count - 1) * inner + s->head_dim) * a->element;
     size_t shift = (size_t)s->shift * a->element;
-    size_t readable = round_up(span + shift + FRINGE);
-    /* The last mapping serves again when it is large enough and not much too large. */
-    if (a->base == NULL || !a->compact || a->bytes - 2 * PAGE < readable ||
-        a->bytes > 8 * (readable + 16 * PAGE)) {
-        if (!map(a, (readable < 16 * PAGE ? 16 * PAGE : readable) + 2 * PAGE, error))
-            return false;
-        a->compact = true;
-    }
-    unsigned char *start = a->base + PAGE, *end = a->base + a->bytes - PAGE;
-    if (mprotect(start, (size_t)(end - start), PROT_READ | PROT_WRITE) != 0)
-        return rope_fail(error, "cannot make memory readable: %s", strerror(errno));
+    size_t wanted = round_up(span + shift + FRINGE);
+    if (wanted < LEAST_PAGES * AREA_PAGE)
+        wanted = LEAST_PAGES * AREA_PAGE;
+    if (m->bytes < wanted && !area_map(m, wanted, 1, 1, 0, 0, a->read_only, error))
+        return false;
+    unsigned char *start = m->writable, *end = start + m->bytes;
     a->first = s->place == PROP_PLACE_START ? start + shift : end - shift - span;
-    a->low = a->first - start < FRINGE ? start : a->first - FRINGE;
-    a->high = end - (a->first + span) < FRINGE ? end : a->first + span + FRINGE;
-    poison(a->dtype, a->low, (size_t)(a->high - a->low));
-    prop_watch(a->slot, a->name, a->first, a->first + span);
+    a->around.low = a->first - start < FRINGE ? start : a->first - FRINGE;
+    a->around.high = end - (a->first + span) < FRINGE ? end : a->first + span + FRINGE;
+    poison(a->dtype, a->around.low, (size_t)(a->around.high - a->around.low));
     return true;
 }
 
-static bool place_rows(prop_arena *a, rope_error *error)
+static bool place_spaced(prop_arena *a, rope_error *error)
 {
     const prop_shape *s = &a->shape;
+    area *m = &a->areas[s->place];
     const int64_t far_bytes = ((int64_t)1 << 31) * (int64_t)a->element;
-    size_t pages = round_up(a->row_bytes);
-    int64_t near = (int64_t)(pages + PAGE);
-    int64_t token = near * s->heads, head = near;
-    if (s->place == PROP_PLACE_FAR_TOKENS)
-        token = far_bytes + near * s->heads;
-    if (s->place == PROP_PLACE_FAR_HEADS) {
-        head = far_bytes + near * s->tokens;
-        token = near;
+    bool heads_out = s->place == PROP_PLACE_FAR_HEADS;
+    int64_t outer = heads_out ? s->heads : s->tokens, inner = heads_out ? s->tokens : s->heads;
+    size_t bytes = round_up(a->row_bytes);
+    int64_t least = s->place == PROP_PLACE_ROWS ? 0 : far_bytes;
+    if (m->bytes != bytes || m->outer < outer || m->inner < inner || m->outer_stride < least) {
+        outer = outer < USUAL_OUTER ? USUAL_OUTER : outer;
+        inner = inner < USUAL_INNER ? USUAL_INNER : inner;
+        int64_t step = (int64_t)bytes + AREA_PAGE;
+        if (!area_map(m, bytes, outer, inner, least + inner * step, step, a->read_only, error))
+            return false;
     }
-    size_t total = (size_t)((s->tokens - 1) * token + (s->heads - 1) * head) + pages + 2 * PAGE;
-    if (!map(a, total, error))
-        return false;
-    a->compact = false;
-    a->first = a->base + PAGE + pages - a->row_bytes;
-    a->token_stride = token / (int64_t)a->element;
-    a->head_stride = head / (int64_t)a->element;
+    a->slot_bytes = bytes;
+    a->first = m->writable + bytes - a->row_bytes;
+    int64_t element = (int64_t)a->element;
+    a->token_stride = (heads_out ? m->inner_stride : m->outer_stride) / element;
+    a->head_stride = (heads_out ? m->outer_stride : m->inner_stride) / element;
     for (int64_t t = 0; t < s->tokens; t++)
-        for (int64_t h = 0; h < s->heads; h++) {
-            unsigned char *start = row(a, t, h) + a->row_bytes - pages;
-            if (mprotect(start, pages, PROT_READ | PROT_WRITE) != 0)
-                return rope_fail(error, "cannot make memory readable: %s", strerror(errno));
-            poison(a->dtype, start, (size_t)(row(a, t, h) + a->row_bytes - start));
-        }
-    prop_watch(a->slot, a->name, a->first, row(a, s->tokens - 1, s->heads - 1) + a->row_bytes);
+        for (int64_t h = 0; h < s->heads; h++)
+            poison(a->dtype, row(a, t, h) + a->row_bytes - bytes, bytes);
     return true;
 }
 
@@ -180,29 +157,26 @@ bool prop_arena_place(prop_arena *a, rope_dtype dtype, const prop_shape *shape, 
 {
     a->dtype = dtype;
     a->shape = *shape;
-    a->element = rope_dtype_bytes(dtype);
+    a->element = rope_dtype_bytes((uint32_t)dtype);
     a->row_bytes = (size_t)shape->head_dim * a->element;
-    bool compact = shape->place == PROP_PLACE_START || shape->place == PROP_PLACE_END;
-    if (!(compact ? place_compact(a, error) : place_rows(a, error)))
+    a->compact = shape->place == PROP_PLACE_START || shape->place == PROP_PLACE_END;
+    if (!(a->compact ? place_compact(a, error) : place_spaced(a, error)))
         return false;
-    *view = (rope_view){a->first, shape->tokens, shape->heads, a->token_stride, a->head_stride};
+    const area *m = &a->areas[a->compact ? PROP_PLACE_START : shape->place];
+    unsigned char *seen = m->view + (a->first - m->writable);
+    *view = (rope_view){seen, shape->tokens, shape->heads, a->token_stride, a->head_stride};
+    /* The last row, wherever it lies in memory. */
+    prop_watch(a->slot, a->name, seen,
+               seen + (row(a, shape->tokens - 1, shape->heads - 1) - a->first) + a->row_bytes);
     return true;
 }
 
-void prop_arena_load(prop_arena *a, const void *packed, bool read_only)
+void prop_arena_load(prop_arena *a, const void *packed)
 {
     const unsigned char *source = packed;
-    for (int64_t t = 0; source != NULL && t < a->shape.tokens; t++)
+    for (int64_t t = 0; t < a->shape.tokens; t++)
         for (int64_t h = 0; h < a->shape.heads; h++, source += a->row_bytes)
             memcpy(row(a, t, h), source, a->row_bytes);
-    if (!read_only)
-        return;
-    if (a->compact)
-        mprotect(a->base + PAGE, a->bytes - 2 * PAGE, PROT_READ);
-    size_t pages = round_up(a->row_bytes);
-    for (int64_t t = 0; !a->compact && t < a->shape.tokens; t++)
-        for (int64_t h = 0; h < a->shape.heads; h++)
-            mprotect(row(a, t, h) + a->row_bytes - pages, pages, PROT_READ);
 }
 
 void prop_arena_store(const prop_arena *a, void *packed)
@@ -232,55 +206,40 @@ bool prop_arena_holds(const prop_arena *a, const void *packed)
     return true;
 }
 
-static bool clean_stretch(const prop_arena *a, unsigned char *low, unsigned char *high,
-                          int64_t *offset)
+static bool clean_stretch(const prop_arena *a, stretch s, int64_t *offset)
 {
-    size_t bytes = (size_t)(high - low), bad = unpoisoned(a->dtype, low, bytes);
+    size_t bytes = (size_t)(s.high - s.low), bad = unpoisoned(a->dtype, s.low, bytes);
     if (bad >= bytes)
         return true;
-    int64_t distance = (int64_t)(low + bad - a->first), element = (int64_t)a->element;
+    int64_t distance = (int64_t)(s.low + bad - a->first), element = (int64_t)a->element;
     *offset = distance >= 0 ? distance / element : -((-distance + element - 1) / element);
     return false;
 }
 
 bool prop_arena_clean(prop_arena *a, int64_t *offset)
 {
-    size_t pages = round_up(a->row_bytes);
     for (int64_t t = 0; t < a->shape.tokens; t++)
         for (int64_t h = 0; h < a->shape.heads; h++) {
-            poison(a->dtype, row(a, t, h), a->row_bytes);
-            unsigned char *start = row(a, t, h) + a->row_bytes - pages;
-            if (!a->compact && !clean_stretch(a, start, row(a, t, h), offset))
+            unsigned char *at = row(a, t, h);
+            stretch before = {at + a->row_bytes - a->slot_bytes, at};
+            poison(a->dtype, at, a->row_bytes);
+            if (!a->compact && !clean_stretch(a, before, offset))
                 return false;
         }
-    return !a->compact || clean_stretch(a, a->low, a->high, offset);
+    return !a->compact || clean_stretch(a, a->around, offset);
 }
 
 const void *prop_guarded_copy(int slot, const char *name, const void *data, size_t bytes,
                               rope_error *error)
 {
-    static struct {
-        unsigned char *base;
-        size_t bytes; /* readable */
-    } areas[4];
+    static area areas[4];
+    area *m = &areas[slot];
     size_t wanted = round_up(bytes > 0 ? bytes : 1);
-    if (areas[slot].bytes < wanted) {
-        if (areas[slot].base != NULL)
-            munmap(areas[slot].base, areas[slot].bytes + PAGE);
-        areas[slot].bytes = 0;
-        void *base =
-            mmap(NULL, wanted + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        areas[slot].base = base == MAP_FAILED ? NULL : base;
-        if (base == MAP_FAILED || mprotect(areas[slot].base + wanted, PAGE, PROT_NONE) != 0) {
-            rope_fail(error, "cannot map %zu bytes before a guard page: %s", wanted,
-                      strerror(errno));
-            return NULL;
-        }
-        areas[slot].bytes = wanted;
-    }
-    unsigned char *copy = areas[slot].base + areas[slot].bytes - bytes;
+    if (m->bytes < wanted && !area_map(m, wanted, 1, 1, 0, 0, true, error))
+        return NULL;
     if (bytes > 0)
-        memcpy(copy, data, bytes);
+        memcpy(m->writable + m->bytes - bytes, data, bytes);
+    unsigned char *copy = m->view + m->bytes - bytes;
     prop_watch(4 + slot, name, copy, copy + bytes);
     return copy;
 }

@@ -35,19 +35,18 @@ typedef struct prop_shape {
 
 typedef struct prop_arena prop_arena;
 
-/* name for reports of crashes ("x"), watched in that slot. */
-prop_arena *prop_arena_new(const char *name, int slot);
+/* name for reports of crashes ("x"), watched in that slot. read_only: the view that is handed out
+ * cannot be written through. */
+prop_arena *prop_arena_new(const char *name, int slot, bool read_only);
 void prop_arena_free(prop_arena *a);
 
-/* Lays the tensor out and poisons everything that is readable, with a signalling NaN of the dtype.
- * False when memory is out. */
+/* Lays the tensor out and poisons what is readable around and in its rows, with a signalling NaN of
+ * the dtype. False when memory is out. */
 bool prop_arena_place(prop_arena *a, rope_dtype dtype, const prop_shape *shape, rope_view *view,
                       rope_error *error);
 
-/* Copies packed rows in (NULL: the rows stay poison) and, if so wanted, makes everything read-only.
- */
-void prop_arena_load(prop_arena *a, const void *packed, bool read_only);
-/* Copies the rows out. */
+/* Copies packed rows in, or out. */
+void prop_arena_load(prop_arena *a, const void *packed);
 void prop_arena_store(const prop_arena *a, void *packed);
 
 /* Whether no element of the rows has been written since they were poisoned. */

@@ -135,9 +135,9 @@ static bool lay_out(const prop_subject *s, const prop_case *c, int64_t tokens, c
 {
     static prop_arena *x_arena, *y_arena;
     if (x_arena == NULL)
-        x_arena = prop_arena_new("x", WATCH_X);
+        x_arena = prop_arena_new("x", WATCH_X, true);
     if (y_arena == NULL)
-        y_arena = prop_arena_new("y", WATCH_Y);
+        y_arena = prop_arena_new("y", WATCH_Y, false);
     *x = c->in_place ? NULL : x_arena;
     *y = y_arena;
     if (x_arena == NULL || y_arena == NULL)
@@ -147,13 +147,13 @@ static bool lay_out(const prop_subject *s, const prop_case *c, int64_t tokens, c
     if (!prop_arena_place(y_arena, s->dtype, &y_shape, y_view, error))
         return false;
     if (c->in_place) {
-        prop_arena_load(y_arena, given, false);
+        prop_arena_load(y_arena, given);
         *x_view = *y_view;
         return true;
     }
     if (!prop_arena_place(x_arena, s->dtype, &x_shape, x_view, error))
         return false;
-    prop_arena_load(x_arena, given, true);
+    prop_arena_load(x_arena, given);
     return true;
 }
 
