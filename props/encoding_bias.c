@@ -49,19 +49,18 @@ static bool apply(bench *b, prop_encoding_result *r, const float *x, float *y,
         prop_encoding_require(r, false, 0, "%s", error.text);
         return false;
     }
-    prop_arena_load(b->x, x, !in_place);
+    prop_arena_load(in_place ? b->y : b->x, x);
     rope_scores sx = {vx.data, b->args.heads, QUERIES, KEYS, vx.token_stride, vx.head_stride};
     rope_scores sy = {vy.data, b->args.heads, QUERIES, KEYS, vy.token_stride, vy.head_stride};
-    rope_status status = b->kernel->apply(b->plan, &sx, in_place ? &sx : &sy, queries, keys);
+    rope_status status = b->kernel->apply(b->plan, in_place ? &sy : &sx, &sy, queries, keys);
     prop_encoding_require(r, status == ROPE_OK, queries[0], "apply gives status %d, expected 0",
                           (int)status);
-    prop_arena *out = in_place ? b->x : b->y;
-    prop_arena_store(out, y);
+    prop_arena_store(b->y, y);
     int64_t offset = 0;
     if (!in_place)
         prop_encoding_require(r, prop_arena_holds(b->x, x), queries[0],
                               "the scores read were changed");
-    prop_encoding_require(r, prop_arena_clean(out, &offset), queries[0],
+    prop_encoding_require(r, prop_arena_clean(b->y, &offset), queries[0],
                           "element %lld outside the rows was written", (long long)offset);
     return status == ROPE_OK;
 }
@@ -171,8 +170,8 @@ static void zero_row(bench *b)
 void prop_encoding_check_bias(prop_encoding_run *run)
 {
     bench b = {.run = run, .kernel = (const rope_bias_kernel *)run->kernel};
-    b.x = prop_arena_new("x", 0);
-    b.y = prop_arena_new("y", 1);
+    b.x = prop_arena_new("x", 0, true);
+    b.y = prop_arena_new("y", 1, false);
     for (int64_t heads = 1; b.x != NULL && b.y != NULL && heads <= MAX_HEADS; heads++) {
         /* Quick: every count to 16, and the ones that models have. */
         if (run->level == 0 && heads > 16 && heads != 20 && heads != 32 && heads != 40 &&

@@ -51,19 +51,19 @@ static bool apply(bench *b, prop_encoding_result *r, const float *x, float *y,
         prop_encoding_require(r, false, 0, "%s", error.text);
         return false;
     }
-    prop_arena_load(b->x, x, !in_place);
+    prop_arena_load(in_place ? b->y : b->x, x);
     if (in_place)
-        vy = vx;
+        vx = vy;
     const int64_t *guarded =
         prop_guarded_copy(0, "positions", positions, (size_t)tokens * sizeof *positions, &error);
     rope_status status = guarded ? b->kernel->apply(b->plan, &vx, &vy, guarded, 1) : ROPE_NO_MEMORY;
     prop_encoding_require(r, status == ROPE_OK, positions[0], "apply gives status %d, expected 0",
                           (int)status);
-    prop_arena_store(in_place ? b->x : b->y, y);
+    prop_arena_store(b->y, y);
     int64_t offset = 0;
     if (!in_place)
         prop_encoding_require(r, prop_arena_holds(b->x, x), positions[0], "the input was changed");
-    prop_encoding_require(r, prop_arena_clean(in_place ? b->x : b->y, &offset), positions[0],
+    prop_encoding_require(r, prop_arena_clean(b->y, &offset), positions[0],
                           "element %lld outside the rows was written", (long long)offset);
     return status == ROPE_OK;
 }
@@ -239,7 +239,7 @@ static void bounded(bench *b)
             !prop_arena_place(b->y, ROPE_F32, &shape, &vy, &error))
             break;
         float x[2 * MAX_DIM] = {0}, before[2 * MAX_DIM], after[2 * MAX_DIM];
-        prop_arena_load(b->x, x, true);
+        prop_arena_load(b->x, x);
         prop_arena_store(b->y, before);
         int64_t positions[2] = {0,
                                 outside[n]}; /* a good token first: it must not be written either */
@@ -326,8 +326,8 @@ static void check_learnt(bench *b)
 void prop_encoding_check_table(prop_encoding_run *run)
 {
     bench b = {.run = run, .kernel = (const rope_table_kernel *)run->kernel};
-    b.x = prop_arena_new("x", 0);
-    b.y = prop_arena_new("y", 1);
+    b.x = prop_arena_new("x", 0, true);
+    b.y = prop_arena_new("y", 1, false);
     if (b.x != NULL && b.y != NULL) {
         if (b.kernel->layouts != 0)
             check_sinusoidal(&b);
