@@ -33,30 +33,31 @@ static inline __attribute__((always_inline)) bool ordinary(const oracle_format *
            fabs(y0) <= 0x1p480 && fabs(y1) <= 0x1p480;
 }
 
-static inline __attribute__((always_inline)) oracle_pair_error measure(uint32_t dtype,
-                                                                       oracle_cos_sin_dd r,
-                                                                       oracle_dd a, double x0,
-                                                                       double x1, double y0,
-                                                                       double y1, double bound_u)
+/* By reference, so that what came on the stack is not copied again. */
+static inline __attribute__((always_inline)) void measure(uint32_t dtype,
+                                                          const oracle_cos_sin_dd *r,
+                                                          const oracle_dd *a, const double x[2],
+                                                          const double y[2], double bound_u,
+                                                          oracle_pair_error *out)
 {
-    if (dtype > ROPE_F64)
-        return (oracle_pair_error){.outcome = ORACLE_ABOVE};
     const oracle_format *f = &oracle_formats[dtype];
-    if (__builtin_expect(!ordinary(f, a.hi, x0, x1, y0, y1), 0))
-        return measure_edge(f, r, a, x0, x1, y0, y1, bound_u);
+    if (__builtin_expect(!ordinary(f, a->hi, x[0], x[1], y[0], y[1]), 0)) {
+        *out = measure_edge(f, *r, *a, x[0], x[1], y[0], y[1], bound_u);
+        return;
+    }
     oracle_dd e0, e1;
-    measure_rotate(r, a, x0, x1, &e0, &e1);
-    return measure_scaled(f, 0, r, a, x0, x1, e0, e1, y0, y1, bound_u);
+    measure_rotate(*r, *a, x[0], x[1], &e0, &e1);
+    *out = measure_scaled(f, 0, *r, *a, x[0], x[1], e0, e1, y[0], y[1], bound_u);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static oracle_pair_error measure_fma(uint32_t dtype,
-                                                                         oracle_cos_sin_dd r,
-                                                                         oracle_dd a, double x0,
-                                                                         double x1, double y0,
-                                                                         double y1, double bound_u)
+__attribute__((target("avx2,fma"))) static void measure_fma(uint32_t dtype,
+                                                            const oracle_cos_sin_dd *r,
+                                                            const oracle_dd *a, const double x[2],
+                                                            const double y[2], double bound_u,
+                                                            oracle_pair_error *out)
 {
-    return measure(dtype, r, a, x0, x1, y0, y1, bound_u);
+    measure(dtype, r, a, x, y, bound_u, out);
 }
 #endif
 
@@ -64,11 +65,18 @@ oracle_pair_error oracle_measure_pair(uint32_t dtype, oracle_cos_sin_dd r,
                                       oracle_dd attention_factor, double x0, double x1, double y0,
                                       double y1, double bound_u)
 {
+    oracle_pair_error result = {.outcome = ORACLE_ABOVE};
+    const double x[2] = {x0, x1}, y[2] = {y0, y1};
+    if (dtype > ROPE_F64)
+        return result;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
-        return measure_fma(dtype, r, attention_factor, x0, x1, y0, y1, bound_u);
+    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+        measure_fma(dtype, &r, &attention_factor, x, y, bound_u, &result);
+        return result;
+    }
 #endif
-    return measure(dtype, r, attention_factor, x0, x1, y0, y1, bound_u);
+    measure(dtype, &r, &attention_factor, x, y, bound_u, &result);
+    return result;
 }
 
 void oracle_rotate(oracle_cos_sin_dd r, oracle_dd attention_factor, double x0, double x1,

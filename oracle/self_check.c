@@ -32,7 +32,8 @@ static const char *arithmetic(const probe_operands *p)
     volatile double first = p->divisor / divisor, second = one / divisor, third = big / divisor;
     if (first != 1 || second != 1.0 / 49.0 || third != 1e17 / 49.0)
         return "divisions become products (-freciprocal-math)";
-    if (signbit(p->negative_zero + 0.0))
+    double negative_zero = p->negative_zero, zero = -negative_zero;
+    if (signbit(negative_zero + 0.0) || signbit(0.0 - zero))
         return "the sign of zero is dropped (-fno-signed-zeros)";
     double nan = p->nan;
     if (!isnan(nan) || nan <= one || !(nan != nan))
