@@ -29,17 +29,41 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+/* r = x^(1/q) when that is a binary number: x = m 2^e, m odd, needs q to divide e and m to be the
+ * q-th power of an integer. */
+static bool exact_root(mpfr_srcptr x, uint64_t q, mpfr_ptr r)
+{
+    mpz_t m;
+    mpz_init(m);
+    mpfr_exp_t e = mpfr_get_z_2exp(m, x);
+    mp_bitcnt_t zeros = mpz_scan1(m, 0);
+    mpz_tdiv_q_2exp(m, m, zeros);
+    e += (mpfr_exp_t)zeros;
+    bool exact = e % (mpfr_exp_t)q == 0 && mpz_root(m, m, q) != 0;
+    if (exact)
+        mpfr_set_z_2exp(r, m, e / (mpfr_exp_t)q, MPFR_RNDN);
+    mpz_clear(m);
+    return exact;
+}
+
 void enclose_power(mpfi_ptr out, mpfi_srcptr base, uint64_t p, uint64_t q)
 {
     uint64_t g = common_divisor(p, q);
     p /= g;
     q /= g;
-    /* t -> t^p and t -> t^(1/q) increase for t > 0, so the ends map to the ends; each step rounds
-     * outwards, and MPFR rounds both operations correctly, so that exact results stay points. */
-    mpfr_pow_ui(&out->left, &base->left, p, MPFR_RNDD);
-    mpfr_pow_ui(&out->right, &base->right, p, MPFR_RNDU);
-    mpfr_rootn_ui(&out->left, &out->left, q, MPFR_RNDD);
-    mpfr_rootn_ui(&out->right, &out->right, q, MPFR_RNDU);
+    mpfr_t root;
+    mpfr_init2(root, mpfi_get_prec(base));
+    if (mpfr_equal_p(&base->left, &base->right) && exact_root(&base->left, q, root)) {
+        mpfr_pow_ui(&out->left, root, p, MPFR_RNDD);
+        mpfr_pow_ui(&out->right, root, p, MPFR_RNDU);
+    } else {
+        /* Irrational, or an enclosure anyway: base^(p/q) = exp(p ln(base) / q). */
+        mpfi_log(out, base);
+        mpfi_mul_ui(out, out, p);
+        mpfi_div_ui(out, out, q);
+        mpfi_exp(out, out);
+    }
+    mpfr_clear(root);
 }
 
 void enclose_clamp(mpfi_ptr value)

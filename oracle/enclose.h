@@ -20,8 +20,8 @@ enum { ENCLOSE_MAX_BITS = 1 << 16 };
  * do not, and out is then the nearest to the middle. */
 bool enclose_round(mpfr_t out, mpfi_srcptr value);
 
-/* Encloses base^(p/q) for an enclosure of a positive base, q >= 1. Exact (a single point) whenever
- * the power fits the precision: 4^(1/2) is 2. */
+/* Encloses base^(p/q) for an enclosure of a positive base, q >= 1. Exact (a single point) where
+ * the root is a binary number and the power fits the precision: 4^(1/2) is 2. */
 void enclose_power(mpfi_ptr out, mpfi_srcptr base, uint64_t p, uint64_t q);
 
 /* Clamps both ends to [0, 1]. */

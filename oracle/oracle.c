@@ -37,7 +37,7 @@ static bool enclose_to(const rope_spec *spec, rope_truth truth, int64_t pair, mp
                        mpfi_ptr out)
 {
     bool good = false;
-    for (mpfr_prec_t bits = trust + 20; !good && bits <= ENCLOSE_MAX_BITS; bits *= 2) {
+    for (mpfr_prec_t bits = trust + 40; !good && bits <= ENCLOSE_MAX_BITS; bits *= 2) {
         mpfi_t value;
         mpfi_init2(value, bits);
         good = enclose_at(spec, truth, pair, value) && enclose_narrow(value, trust + 2);
@@ -143,7 +143,7 @@ uint32_t oracle_pair_axis(const oracle *o, int64_t pair)
 
 void oracle_enclose_frequency(const oracle *o, int64_t pair, mpfi_ptr out)
 {
-    if (mpfi_get_prec(out) <= FREQUENCY_TRUST)
+    if (mpfi_get_prec(out) <= FREQUENCY_TRUST - 20)
         mpfi_set(out, o->pair[pair].enclosure);
     else
         enclose_to(&o->spec, o->truth, pair, mpfi_get_prec(out), out);
