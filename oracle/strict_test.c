@@ -4,6 +4,7 @@
 #include <libgen.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +38,9 @@ static int run(const char *command, char *output, size_t size)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void try(const char *compiler, const variant *v)
+static int build_and_run(const char *compiler, const variant *v, char *output, size_t size)
 {
-    char command[4096], output[4096];
+    char command[4096];
     snprintf(
         command, sizeof command,
         "exec 2>&1; set -e; "
@@ -48,7 +49,13 @@ static void try(const char *compiler, const variant *v)
         "cc %s -I. -o %s/check %s/main.c %s/check.o %s/libtightrope.a -lmpfi -lmpfr -lgmp -lm; "
         "%s/check",
         compiler, v->flags, folder, v->link_flags, folder, folder, folder, build, folder);
-    int status = run(command, output, sizeof output);
+    return run(command, output, size);
+}
+
+static void try(const char *compiler, const variant *v)
+{
+    char output[4096];
+    int status = build_and_run(compiler, v, output, sizeof output);
     bool as_wanted =
         v->refusal == NULL ? status == 0 : status != 0 && strstr(output, v->refusal) != NULL;
     if (!as_wanted)
@@ -74,6 +81,11 @@ static void try_all(const char *compiler)
     snprintf(command, sizeof command, "command -v %s", compiler);
     if (run(command, output, sizeof output) != 0) {
         print_message("# %s is not installed\n", compiler);
+        skip();
+    }
+    if (build_and_run(compiler, &variants[0], output, sizeof output) != 0 &&
+        strstr(output, "undefined reference to `__") != NULL) {
+        print_message("# this build is instrumented (sanitizer or coverage): does not link here\n");
         skip();
     }
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++)
