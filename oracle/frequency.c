@@ -220,9 +220,12 @@ static bool scale_yarn(const rope_spec *spec, int64_t index, mpfi_ptr theta)
 
 /* m = clip((L theta / (2 pi) - low) / (high - low), 0, 1), then (1 - m) theta/s + m theta. The
  * clipped m is 1 where the wavelength is below L/high and 0 where it is above L/low, so the bands
- * need no branch. */
-static void scale_by_rotations(const rope_spec *spec, double low, double high, mpfi_ptr theta)
+ * need no branch. Where low = high (Llama 4 Scout) the band is empty and m steps from 0 to 1; false
+ * when it is not decided on which side theta lies (L theta / (2 pi) is transcendental, never low).
+ */
+static bool scale_by_rotations(const rope_spec *spec, double low, double high, mpfi_ptr theta)
 {
+    bool decided = true;
     mpfi_t m, t;
     mpfi_init2(m, mpfi_get_prec(theta));
     mpfi_init2(t, mpfi_get_prec(theta));
@@ -231,13 +234,19 @@ static void scale_by_rotations(const rope_spec *spec, double low, double high, m
     mpfi_mul_d(m, theta, spec->original);
     mpfi_div(m, m, t);
     mpfi_sub_d(m, m, low);
-    mpfi_set_d(t, high);
-    mpfi_sub_d(t, t, low);
-    mpfi_div(m, m, t);
-    enclose_clamp(m);
+    if (low == high) {
+        decided = mpfi_has_zero(m) == 0;
+        mpfi_set_ui(m, mpfi_cmp_ui(m, 0) > 0);
+    } else {
+        mpfi_set_d(t, high);
+        mpfi_sub_d(t, t, low);
+        mpfi_div(m, m, t);
+        enclose_clamp(m);
+    }
     blend(theta, m, theta, spec->factor);
     mpfi_clear(m);
     mpfi_clear(t);
+    return decided;
 }
 
 /* theta / stretch^(p/q). */
@@ -275,11 +284,11 @@ static bool scale(const rope_spec *spec, frequency_exponent e, int64_t pair, mpf
         decided = scale_yarn(spec, e.index, theta);
         break;
     case ROPE_SCALING_YARN_PAPER:
-        scale_by_rotations(spec, or_default(spec->beta_slow, 1), or_default(spec->beta_fast, 32),
-                           theta);
+        decided = scale_by_rotations(spec, or_default(spec->beta_slow, 1),
+                                     or_default(spec->beta_fast, 32), theta);
         break;
     case ROPE_SCALING_LLAMA3:
-        scale_by_rotations(spec, spec->low, spec->high, theta);
+        decided = scale_by_rotations(spec, spec->low, spec->high, theta);
         break;
     case ROPE_SCALING_LONGROPE:
         mpfi_div_d(theta, theta, frequency_longrope_factors(spec)->values[pair]);

@@ -169,7 +169,7 @@ static void scale_llama3(const rope_spec *spec, mpfr_ptr theta)
     bool shorter = mpfr_less_p(wavelength, edge) != 0;
     if (longer) {
         divide(theta, spec->factor);
-    } else if (!shorter) {
+    } else if (!shorter && spec->low != spec->high) {
         mpfr_set_d(smooth, spec->original, MPFR_RNDN);
         mpfr_div(smooth, smooth, wavelength, MPFR_RNDN);
         subtract(smooth, spec->low);

@@ -52,8 +52,8 @@ static bool check_scaling(const rope_spec *s, int64_t pairs, rope_error *error)
                          (long long)s->rotary_dim);
     if (s->scaling == ROPE_SCALING_DYNAMIC && s->factor < 1)
         return rope_fail(error, "factor is %g, expected 1 or more for dynamic scaling", s->factor);
-    if (s->scaling == ROPE_SCALING_LLAMA3 && !(s->low < s->high))
-        return rope_fail(error, "low is %g and high %g, expected low < high", s->low, s->high);
+    if (s->scaling == ROPE_SCALING_LLAMA3 && !(s->low <= s->high))
+        return rope_fail(error, "low is %g and high %g, expected low <= high", s->low, s->high);
     if (s->scaling == ROPE_SCALING_LONGROPE &&
         (s->short_factors.count == 0 || s->long_factors.count == 0))
         return rope_fail(error, "longrope needs short_factors and long_factors");

@@ -80,17 +80,21 @@ static void compare_text(const char *text)
 static void test_presets(void **state)
 {
     (void)state;
-    size_t count;
+    size_t count, tried = 0;
     const rope_preset *presets = rope_presets(&count);
     for (size_t i = 0; i < count; i++) {
         rope_error error;
         rope_spec spec;
-        /* Some need a file or a key more (a learnt table, factor lists): spec's own tests. */
-        if (!rope_spec_parse(presets[i].name, &spec, &error))
-            fail_msg("%s: %s", presets[i].name, error.text);
+        if (!rope_spec_parse(presets[i].name, &spec, &error)) {
+            if (strstr(error.text, "factor lists that only its file has") == NULL)
+                fail_msg("%s: %s", presets[i].name, error.text);
+            continue; /* the released lists are not ours to copy; test_lists has others */
+        }
+        tried++;
         rope_spec_free(&spec);
         compare_text(presets[i].name);
     }
+    assert_true(tried * 10 >= count * 9);
 }
 
 /* %d is the dimension. */
