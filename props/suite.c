@@ -37,6 +37,8 @@ static const struct {
      PROP_LIGHT},
     {"head_dim=64,base=150000,scaling=yarn,factor=32,original=4096,truncate=false", PROP_LIGHT},
     {"head_dim=64,base=10000,scaling=yarn,factor=4,original=131072", PROP_LIGHT},
+    {"head_dim=64,base=10000,scaling=yarn,factor=16,original=4096,beta_fast=16,beta_slow=2",
+     PROP_LIGHT}, /* other ends of the ramp than the usual ones */
     {"head_dim=128,base=10000,scaling=yarn-paper,factor=16,original=4096", PROP_LIGHT},
     {"head_dim=128,base=500000,scaling=llama3,factor=8,low=1,high=4,original=8192", PROP_USUAL},
     {"head_dim=8,base=10000,scaling=longrope,original=4096,max_position=131072,length=4096,"

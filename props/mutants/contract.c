@@ -52,13 +52,3 @@ static double claim_tight(const rope_plan_args *args, int64_t position, int64_t 
 }
 MUTATION(contract_tight, "FRAUD", "claims 1.5 u where 2.8 u are reached",
          .error_bound = claim_tight);
-
-/* Honest at the positions that a test of a few hundred looks at. */
-static const mutant_hooks contract_short_hooks = {0};
-static double claim_short(const rope_plan_args *args, int64_t position, int64_t pair)
-{
-    (void)args, (void)pair;
-    return position > 65536 ? 0x1p25 : 2.9433;
-}
-MUTATION(contract_short, "FRAUD", "claims a bound up to 65536 only; the rest is any result's",
-         .error_bound = claim_short);

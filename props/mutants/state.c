@@ -94,25 +94,24 @@ static const mutant_hooks non_deterministic_hooks = {.row = rotate_by_parity,
                                                      .apply = apply_counting};
 MUTATION(non_deterministic, "FRAUD", "every second call rounds otherwise, within the contract");
 
-static void rotate_by_batch(const mutant_row *r, const float *x, float *y)
-{
-    (r->token < r->plan->memory[0] / 4 * 4 ? rotate_fma : mutant_rotate_row)(r, x, y);
-}
+/* A fast path for what a prompt looks like: more than 4 tokens are taken as consecutive. */
 static rope_status apply_batch(const rope_plan *p, const rope_view *x, const rope_view *y,
                                const int64_t *positions, int64_t position_stride)
 {
-    mutant_mutable(p)->memory[0] = x->tokens;
-    return mutant_loop(p, x, y, positions, position_stride);
+    int64_t axes = (int64_t)p->args.axis_count, consecutive[256 * ROPE_MAX_AXES];
+    if (x->tokens <= 4 || x->tokens > 256)
+        return mutant_loop(p, x, y, positions, position_stride);
+    if (!mutant_in_window(p, positions, x->tokens, position_stride))
+        return ROPE_RANGE;
+    for (int64_t t = 0; t < x->tokens; t++)
+        for (int64_t a = 0; a < axes; a++) {
+            int64_t last = p->args.last[a], next = positions[a] + t;
+            consecutive[t * axes + a] = next < last ? next : last;
+        }
+    return mutant_loop(p, x, y, consecutive, axes);
 }
-static const mutant_hooks batch_dependent_hooks = {.row = rotate_by_batch, .apply = apply_batch};
-MUTATION(batch_dependent, "FRAUD", "groups of 4 tokens round otherwise, within the contract");
-
-static void rotate_by_place(const mutant_row *r, const float *x, float *y)
-{
-    (x == y ? rotate_fma : mutant_rotate_row)(r, x, y);
-}
-static const mutant_hooks in_place_differs_hooks = {.row = rotate_by_place};
-MUTATION(in_place_differs, "FRAUD", "in place rounds otherwise, within the contract");
+static const mutant_hooks batch_dependent_hooks = {.row = mutant_rotate_row, .apply = apply_batch};
+MUTATION(batch_dependent, "FRAUD", "more than 4 tokens are taken to have consecutive positions");
 
 static void rotate_fma(const mutant_row *r, const float *x, float *y)
 {
