@@ -1,0 +1,454 @@
+/* f16: f16 storage, arithmetic in f32 with AVX2 and FMA: lookup's table (cos and sin from f64
+ * angles, rounded once to f32), the rotation in f32, one rounding to f16, to nearest even.
+ *
+ * Contract: 1 u of f16 (2^-11), for any attention factor A and angles up to 2^24 and far beyond.
+ *
+ * Angle. a = fl(p hi) and e = fl(fma(p, hi, -a) + fl(p lo)): |a + e - p theta| < 2^-97 |a|; past
+ * 2^53 the position itself is rounded, 2^-53 |a| more.
+ *
+ * Table. An entry is off by less than 2^-52 + 2^-97 |a| + 2^-105 a^2 before it is rounded to f32,
+ * by at most 2^-24 |A c| in rounding (see lookup): 2^-24 A for the pair.
+ *
+ * Rotation. By a rounded product and an fma each: 2 2^-24 normwise (Jeannerod, Kornerup, Louvet,
+ * Muller, Math. Comp. 86 (2017)). So before the last rounding y is off by less than d = 3.001 2^-24
+ * A |x|.
+ *
+ * Storage. Rounding to nearest costs at most u / (1 + u) |y_k| a component (Jeannerod and Rump,
+ * Math. Comp. 87 (2018)), normwise u / (1 + u) (1 + d): with d it is below u, since d < u^2 / (1 +
+ * 2 u), for u = 2^-11. In ulp of the larger component d is below 0.0006: an error of at most 0.5
+ * ulp and that. */
+#include "impl/rope.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+enum { BLOCK = 256 }; /* pairs gathered at a time where there is more than one axis */
+
+/* Where a pair's entries stand: in the rows of its axis, which hold that axis' pairs alone. */
+typedef struct place {
+    int64_t slot;
+    uint32_t axis;
+} place;
+
+struct rope_plan {
+    rope_geometry geometry;
+    size_t bytes;
+    int64_t width[ROPE_MAX_AXES]; /* pairs of each axis */
+    float *rows[ROPE_MAX_AXES];   /* [position - first][2][width]: A cos, then A sin */
+    place *places;                /* [pairs] */
+};
+
+/* Sets width, and the floats of all tables; false where that is no size. */
+static bool table_size(const rope_plan_args *args, int64_t *width, size_t *start, size_t *floats)
+{
+    memset(width, 0, ROPE_MAX_AXES * sizeof *width);
+    for (int64_t i = 0; i < args->pairs; i++)
+        width[args->axis[i]]++;
+    *floats = 0;
+    for (uint32_t a = 0; a < args->axis_count; a++) {
+        start[a] = *floats;
+        if (width[a] == 0)
+            continue;
+        uint64_t more = (uint64_t)args->last[a] - (uint64_t)args->first[a]; /* rows but one */
+        size_t row = 2 * (size_t)width[a];
+        if (more >= (SIZE_MAX / 16 - *floats) / row)
+            return false;
+        *floats += ((size_t)more + 1) * row;
+    }
+    return true;
+}
+
+static void fill(rope_plan *p, const rope_plan_args *args, uint32_t axis)
+{
+    int64_t first = args->first[axis], width = p->width[axis];
+    uint64_t more = (uint64_t)args->last[axis] - (uint64_t)first;
+    float *row = p->rows[axis];
+    for (uint64_t t = 0; t <= more && width > 0; t++, row += 2 * width) {
+        double position = (double)(first + (int64_t)t);
+        for (int64_t i = 0; i < args->pairs; i++) {
+            if (p->places[i].axis != axis)
+                continue;
+            double a = position * args->frequency_hi[i];
+            double e = fma(position, args->frequency_hi[i], -a) + position * args->frequency_lo[i];
+            double c = cos(a), s = sin(a);
+            row[p->places[i].slot] = (float)(args->attention_factor * (c - e * s));
+            row[width + p->places[i].slot] = (float)(args->attention_factor * (s + e * c));
+        }
+    }
+}
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    rope_geometry geometry;
+    rope_status status = rope_geometry_from(args, 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+                                            1u << ROPE_F16, &geometry);
+    if (status != ROPE_OK)
+        return status;
+    /* Every CPU that has AVX2 has F16C; clang 14 does not know the name. */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return ROPE_UNSUPPORTED;
+    int64_t width[ROPE_MAX_AXES], used[ROPE_MAX_AXES] = {0};
+    size_t start[ROPE_MAX_AXES], floats, places = (size_t)args->pairs * sizeof(place);
+    if (!table_size(args, width, start, &floats))
+        return ROPE_NO_MEMORY;
+    size_t bytes = sizeof(rope_plan) + places + floats * sizeof(float);
+    rope_plan *p = malloc(bytes);
+    if (p == NULL)
+        return ROPE_NO_MEMORY;
+    p->geometry = geometry;
+    p->bytes = bytes;
+    p->places = (place *)(p + 1);
+    float *table = (float *)(p->places + args->pairs);
+    for (uint32_t a = 0; a < args->axis_count; a++) {
+        p->width[a] = width[a];
+        p->rows[a] = table + start[a];
+    }
+    for (int64_t i = 0; i < args->pairs; i++)
+        p->places[i] = (place){used[args->axis[i]]++, args->axis[i]};
+    for (uint32_t a = 0; a < args->axis_count; a++)
+        fill(p, args, a);
+    *out = p;
+    return ROPE_OK;
+}
+
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define INLINE static inline __attribute__((always_inline))
+
+/* The rows of all heads of one token, at the first pair of a block; strides in elements. */
+typedef struct rows {
+    const uint16_t *x;
+    uint16_t *y;
+    int64_t heads, x_stride, y_stride, partner; /* partner: from x0 to x1 of a half pair */
+} rows;
+
+INLINE rows advance(rows r, int64_t elements)
+{
+    r.x += elements;
+    r.y += elements;
+    return r;
+}
+
+AVX2 INLINE __m256 widen(__m128i v)
+{
+    return _mm256_cvtph_ps(v);
+}
+
+AVX2 INLINE __m128i narrow(__m256 v)
+{
+    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* Exactly 8, 4, 2 or 1 elements. */
+AVX2 INLINE __m256 load(const uint16_t *p, const int lanes)
+{
+    if (lanes == 8)
+        return widen(_mm_loadu_si128((const __m128i *)(const void *)p));
+    if (lanes == 4)
+        return widen(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    int32_t bits = *p;
+    if (lanes == 2)
+        memcpy(&bits, p, sizeof bits);
+    return widen(_mm_cvtsi32_si128(bits));
+}
+
+AVX2 INLINE void store(uint16_t *p, __m256 v, const int lanes)
+{
+    __m128i narrowed = narrow(v);
+    if (lanes == 8)
+        _mm_storeu_si128((__m128i *)(void *)p, narrowed);
+    if (lanes == 4)
+        _mm_storel_epi64((__m128i *)(void *)p, narrowed);
+    int32_t bits = _mm_cvtsi128_si32(narrowed);
+    if (lanes == 2)
+        memcpy(p, &bits, sizeof bits);
+    if (lanes == 1)
+        *p = (uint16_t)bits;
+}
+
+AVX2 INLINE void half_one(rows r, int64_t at, __m256 c, __m256 s, const int lanes)
+{
+    __m256 x0 = load(r.x + at, lanes), x1 = load(r.x + r.partner + at, lanes);
+    store(r.y + at, _mm256_fmsub_ps(x0, c, _mm256_mul_ps(x1, s)), lanes);
+    store(r.y + r.partner + at, _mm256_fmadd_ps(x1, c, _mm256_mul_ps(x0, s)), lanes);
+}
+
+/* Adjacent pairs, half as many as lanes; c and s hold each value twice. */
+AVX2 INLINE void adjacent_one(rows r, int64_t at, __m256 c, __m256 s, const int lanes)
+{
+    __m256 z = load(r.x + at, lanes), swapped = _mm256_permute_ps(z, 0xb1);
+    store(r.y + at, _mm256_fmaddsub_ps(z, c, _mm256_mul_ps(swapped, s)), lanes);
+}
+
+/* Four, two or one values, each twice. */
+AVX2 INLINE __m256 twice(const float *values, const int count)
+{
+    const __m256i lanes = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+    __m128 v;
+    if (count == 4)
+        v = _mm_loadu_ps(values);
+    else if (count == 2)
+        v = _mm_castpd_ps(_mm_load_sd((const double *)(const void *)values));
+    else
+        v = _mm_load_ss(values);
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(v), lanes);
+}
+
+/* Eight, four, two or one values. */
+AVX2 INLINE __m256 some(const float *values, const int count)
+{
+    if (count == 8)
+        return _mm256_loadu_ps(values);
+    if (count == 4)
+        return _mm256_castps128_ps256(_mm_loadu_ps(values));
+    if (count == 2)
+        return _mm256_castps128_ps256(
+            _mm_castpd_ps(_mm_load_sd((const double *)(const void *)values)));
+    return _mm256_castps128_ps256(_mm_load_ss(values));
+}
+
+/* 32 half pairs: c and s stay in registers while the heads pass by. */
+AVX2 INLINE void half_32(rows r, const float *c, const float *s)
+{
+    __m256 c0 = _mm256_loadu_ps(c), c1 = _mm256_loadu_ps(c + 8);
+    __m256 c2 = _mm256_loadu_ps(c + 16), c3 = _mm256_loadu_ps(c + 24);
+    __m256 s0 = _mm256_loadu_ps(s), s1 = _mm256_loadu_ps(s + 8);
+    __m256 s2 = _mm256_loadu_ps(s + 16), s3 = _mm256_loadu_ps(s + 24);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        half_one(r, 0, c0, s0, 8);
+        half_one(r, 8, c1, s1, 8);
+        half_one(r, 16, c2, s2, 8);
+        half_one(r, 24, c3, s3, 8);
+    }
+}
+
+AVX2 INLINE void half_few(rows r, const float *c, const float *s, const int lanes)
+{
+    __m256 c0 = some(c, lanes), s0 = some(s, lanes);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        half_one(r, 0, c0, s0, lanes);
+}
+
+/* 16 adjacent pairs, as half_32. */
+AVX2 INLINE void adjacent_16(rows r, const float *c, const float *s)
+{
+    __m256 c0 = twice(c, 4), c1 = twice(c + 4, 4), c2 = twice(c + 8, 4), c3 = twice(c + 12, 4);
+    __m256 s0 = twice(s, 4), s1 = twice(s + 4, 4), s2 = twice(s + 8, 4), s3 = twice(s + 12, 4);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        adjacent_one(r, 0, c0, s0, 8);
+        adjacent_one(r, 8, c1, s1, 8);
+        adjacent_one(r, 16, c2, s2, 8);
+        adjacent_one(r, 24, c3, s3, 8);
+    }
+}
+
+AVX2 INLINE void adjacent_few(rows r, const float *c, const float *s, const int pairs)
+{
+    __m256 c0 = twice(c, pairs), s0 = twice(s, pairs);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        adjacent_one(r, 0, c0, s0, 2 * pairs);
+}
+
+AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count)
+{
+    int64_t i = 0;
+    if (count & 4)
+        half_few(r, c, s, 4);
+    i += count & 4;
+    if (count & 2)
+        half_few(advance(r, i), c + i, s + i, 2);
+    i += count & 2;
+    if (count & 1)
+        half_few(advance(r, i), c + i, s + i, 1);
+}
+
+AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+{
+    if (count & 2)
+        adjacent_few(r, c, s, 2);
+    if (count & 1)
+        adjacent_few(advance(r, 2 * (count & 2)), c + (count & 2), s + (count & 2), 1);
+}
+
+/* Rows that the cache holds: c and s in registers. */
+AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 32; i += 32)
+        half_32(advance(r, i), c + i, s + i);
+    for (; count - i >= 8; i += 8)
+        half_few(advance(r, i), c + i, s + i, 8);
+    half_rest(advance(r, i), c + i, s + i, count - i);
+}
+
+AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
+{
+    int64_t i = 0;
+    for (; count - i >= 16; i += 16)
+        adjacent_16(advance(r, 2 * i), c + i, s + i);
+    for (; count - i >= 4; i += 4)
+        adjacent_few(advance(r, 2 * i), c + i, s + i, 4);
+    adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
+}
+
+/* Rows that come from memory: one after the other, in the order of addresses, as prefetchers like
+ * it. */
+AVX2 static void half_in_order(rows r, const float *c, const float *s, int64_t count)
+{
+    rows one = r;
+    one.heads = 1;
+    for (int64_t h = 0; h < r.heads; h++, one.x += r.x_stride, one.y += r.y_stride) {
+        int64_t i = 0;
+        for (; count - i >= 8; i += 8)
+            half_one(one, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i), 8);
+        if (count & 7)
+            half_rest(advance(one, i), c + i, s + i, count & 7);
+    }
+}
+
+AVX2 static void adjacent_in_order(rows r, const float *c, const float *s, int64_t count)
+{
+    float twice_c[2 * BLOCK], twice_s[2 * BLOCK];
+    for (int64_t i = 0; count - i >= 4; i += 4) {
+        _mm256_storeu_ps(twice_c + 2 * i, twice(c + i, 4));
+        _mm256_storeu_ps(twice_s + 2 * i, twice(s + i, 4));
+    }
+    rows one = r;
+    one.heads = 1;
+    for (int64_t h = 0; h < r.heads; h++, one.x += r.x_stride, one.y += r.y_stride) {
+        int64_t i = 0;
+        for (; count - i >= 4; i += 4)
+            adjacent_one(one, 2 * i, _mm256_loadu_ps(twice_c + 2 * i),
+                         _mm256_loadu_ps(twice_s + 2 * i), 8);
+        if (count & 3)
+            adjacent_rest(advance(one, 2 * i), c + i, s + i, count & 3);
+    }
+}
+
+AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
+                        bool in_order)
+{
+    if (pairing == ROPE_HALF && in_order)
+        half_in_order(r, c, s, count);
+    else if (pairing == ROPE_HALF)
+        half_in_cache(r, c, s, count);
+    else if (in_order)
+        adjacent_in_order(r, c, s, count);
+    else
+        adjacent_in_cache(r, c, s, count);
+}
+
+/* Whether the tensor is past a core's own caches: measured on Zen 5, 1 MiB. */
+static bool beyond_cache(const rope_geometry *g, const rope_view *x)
+{
+    return x->tokens * x->heads * 2 * g->pairs > INT64_C(1) << 19;
+}
+
+static const float *row_of(const rope_plan *p, uint32_t axis, int64_t position)
+{
+    uint64_t row = (uint64_t)position - (uint64_t)p->geometry.first[axis];
+    return p->rows[axis] + row * 2 * (uint64_t)p->width[axis];
+}
+
+static void gather(const rope_plan *p, const int64_t *position, int64_t begin, int64_t count,
+                   float *cosines, float *sines)
+{
+    for (int64_t i = 0; i < count; i++) {
+        place at = p->places[begin + i];
+        const float *row = row_of(p, at.axis, position[at.axis]) + at.slot;
+        cosines[i] = row[0];
+        sines[i] = row[p->width[at.axis]];
+    }
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    const rope_geometry *g = &p->geometry;
+    rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
+    if (status != ROPE_OK)
+        return status;
+    for (int64_t t = 0; t < x->tokens; t++) {
+        const int64_t *position = positions + t * position_stride;
+        const uint16_t *source = (const uint16_t *)x->data + t * x->token_stride;
+        uint16_t *target = (uint16_t *)y->data + t * y->token_stride;
+        for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
+            float gathered[2][BLOCK];
+            const float *cosines = gathered[0], *sines = gathered[1];
+            int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
+            if (g->axis_count == 1) {
+                cosines = row_of(p, 0, position[0]) + begin;
+                sines = cosines + g->pairs;
+            } else {
+                gather(p, position, begin, count, gathered[0], gathered[1]);
+            }
+            int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
+            rows r = {source + skip,  target + skip,  x->heads,
+                      x->head_stride, y->head_stride, g->pairs};
+            rotate(g->pairing, r, cosines, sines, count, beyond_cache(g, x));
+        }
+        for (int64_t h = 0; h < x->heads; h++)
+            rope_copy_rest(g, sizeof(uint16_t), source + h * x->head_stride,
+                           target + h * y->head_stride);
+    }
+    return ROPE_OK;
+}
+
+#else /* another CPU: the descriptor stands, and says what is missing */
+
+struct rope_plan {
+    size_t bytes;
+};
+
+static rope_status plan(const rope_plan_args *args, rope_plan **out)
+{
+    (void)args, (void)out;
+    return ROPE_UNSUPPORTED;
+}
+
+static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                         const int64_t *positions, int64_t position_stride)
+{
+    (void)p, (void)x, (void)y, (void)positions, (void)position_stride;
+    return ROPE_UNSUPPORTED;
+}
+#endif
+
+static void destroy(rope_plan *p)
+{
+    free(p);
+}
+
+static size_t plan_bytes(const rope_plan *p)
+{
+    return p->bytes;
+}
+
+static double error_bound(const rope_plan_args *args, int64_t position, int64_t pair)
+{
+    const double u = 0x1p-11;
+    double magnitude = fabs((double)position), angle = magnitude * fabs(args->frequency_hi[pair]);
+    double entry = 0x1p-52 + 0x1p-97 * angle + 0x1p-105 * angle * angle;
+    if (magnitude >= 0x1p53)
+        entry += 0x1p-53 * angle;
+    double before = 3.001 * 0x1p-24 + 1.5 * entry;
+    return fmax(1, (1 + before) / (1 + u) + before / u);
+}
+
+const rope_kernel rope_f16 = {
+    .header = {ROPE_ABI, sizeof(rope_kernel), ROPE_ROTATION, ROPE_IN_PLACE},
+    .name = "f16",
+    .summary = "f16 storage, table of cos and sin, rotation in f32 by AVX2 and FMA",
+    .pairings = 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF,
+    .dtypes = 1u << ROPE_F16,
+    .cpu_features = ROPE_CPU_AVX2 | ROPE_CPU_FMA | ROPE_CPU_F16C,
+    .pipeline = {ROPE_FORMAT_DD, ROPE_FORMAT_F64, ROPE_FORMAT_F32, ROPE_ARITHMETIC_F32_FMA},
+    .plan = plan,
+    .apply = apply,
+    .destroy = destroy,
+    .plan_bytes = plan_bytes,
+    .error_bound = error_bound,
+};
