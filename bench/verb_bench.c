@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "bench/drift.h"
+#include "bench/goals.h"
 #include "bench/grid.h"
 #include "bench/process.h"
 #include "bench/rows.h"
@@ -21,7 +22,7 @@ enum { COLD_RUNS = 16, DEFAULT_SEED = 1 };
 typedef struct {
     const char *kernels, *dtypes, *shapes, *level, *plugin, *csv, *seed_text;
     front_values specs;
-    bool once, no_processes;
+    bool once, no_processes, goals;
     uint64_t seed;
     bool full;
 } options;
@@ -325,6 +326,15 @@ static int run_once(const session *s, const options *o)
                                                : front_usage("bench", "%s", error.text);
 }
 
+static int run_goals(const options *o)
+{
+    rope_error error;
+    bool all_met;
+    if (!bench_goals(o->csv != NULL ? o->csv : "", &all_met, &error))
+        return front_usage("bench", "%s", error.text);
+    return all_met ? FRONT_HOLDS : FRONT_FAILS;
+}
+
 int verb_bench(int argc, char **argv)
 {
     options o = {.seed = DEFAULT_SEED};
@@ -354,6 +364,9 @@ int verb_bench(int argc, char **argv)
         {.name = "no-processes",
          .help = "leave out the cold starts that hyperfine times",
          .flag = &o.no_processes},
+        {.name = "goals",
+         .help = "the goals of speed alone: goal,figure,low,high,limit,met",
+         .flag = &o.goals},
         {.name = "once",
          .help = "one plan and apply and no output: what the cold starts time",
          .flag = &o.once},
@@ -371,6 +384,8 @@ int verb_bench(int argc, char **argv)
         return front_usage("bench", "unknown level '%s', expected quick or full", o.level);
     if (o.seed_text != NULL && !front_uint64(o.seed_text, "seed", &o.seed, &error))
         return front_usage("bench", "%s", error.text);
+    if (o.goals)
+        return run_goals(&o);
     if (session_new(&s, &o, &error))
         status = o.once ? run_once(&s, &o) : run_bench(&s, &o, argc, argv);
     else

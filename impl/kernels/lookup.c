@@ -116,18 +116,60 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
     return ROPE_OK;
 }
 
+/* In and out of place apart, so that the compiler can vectorise both: nothing overlaps what
+ * restrict says does not. */
+static void half(const float *restrict cosines, const float *restrict sines, int64_t count,
+                 int64_t partner, const float *restrict x, float *restrict y)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float x0 = x[i], x1 = x[i + partner];
+        y[i] = x0 * cosines[i] - x1 * sines[i];
+        y[i + partner] = x0 * sines[i] + x1 * cosines[i];
+    }
+}
+
+static void half_in_place(const float *restrict cosines, const float *restrict sines, int64_t count,
+                          float *restrict first, float *restrict second)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float x0 = first[i], x1 = second[i];
+        first[i] = x0 * cosines[i] - x1 * sines[i];
+        second[i] = x0 * sines[i] + x1 * cosines[i];
+    }
+}
+
+static void adjacent(const float *restrict cosines, const float *restrict sines, int64_t count,
+                     const float *restrict x, float *restrict y)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float x0 = x[2 * i], x1 = x[2 * i + 1];
+        y[2 * i] = x0 * cosines[i] - x1 * sines[i];
+        y[2 * i + 1] = x0 * sines[i] + x1 * cosines[i];
+    }
+}
+
+static void adjacent_in_place(const float *restrict cosines, const float *restrict sines,
+                              int64_t count, float *restrict x)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float x0 = x[2 * i], x1 = x[2 * i + 1];
+        x[2 * i] = x0 * cosines[i] - x1 * sines[i];
+        x[2 * i + 1] = x0 * sines[i] + x1 * cosines[i];
+    }
+}
+
 static void rotate(const rope_geometry *g, const float *cosines, const float *sines, int64_t begin,
                    int64_t count, const float *x, float *y)
 {
-    int64_t step = g->pairing == ROPE_HALF ? 1 : 2,
-            partner = g->pairing == ROPE_HALF ? g->pairs : 1;
-    x += g->rotary_offset + begin * step;
-    y += g->rotary_offset + begin * step;
-    for (int64_t i = 0; i < count; i++) {
-        float x0 = x[i * step], x1 = x[i * step + partner];
-        y[i * step] = x0 * cosines[i] - x1 * sines[i];
-        y[i * step + partner] = x0 * sines[i] + x1 * cosines[i];
-    }
+    int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
+    if (g->pairing == ROPE_HALF && x == y)
+        half_in_place(cosines, sines, count, y + skip, y + skip + g->pairs);
+    else if (g->pairing == ROPE_HALF)
+        half(cosines, sines, count, g->pairs, x + skip, y + skip);
+    else if (x == y)
+        adjacent_in_place(cosines, sines, count, y + skip);
+    else
+        adjacent(cosines, sines, count, x + skip, y + skip);
 }
 
 static const float *row_of(const rope_plan *p, uint32_t axis, int64_t position)

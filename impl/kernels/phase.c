@@ -387,52 +387,55 @@ AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64
 }
 
 /* Rows that come from memory: one after the other, in the order of addresses, as prefetchers like
- * it. */
+ * it. What is left of a row after whole vectors is done by a last one that overlaps them: its
+ * operands are loaded before anything is stored, so that in place works too, and what it repeats
+ * gives the same bits. At least one vector a row. */
 AVX2 static void half_in_order(rows r, const float *c, const float *s, int64_t count)
 {
-    rows one = r;
-    one.heads = 1;
-    for (int64_t h = 0; h < r.heads; h++, one.x += r.x_stride, one.y += r.y_stride) {
+    const int64_t last = count - 8;
+    const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        __m256 x0 = _mm256_loadu_ps(r.x + last), x1 = _mm256_loadu_ps(r.x + r.partner + last);
         int64_t i = 0;
-        for (; count - i >= 16; i += 16) {
-            half_one(one, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i));
-            half_one(one, i + 8, _mm256_loadu_ps(c + i + 8), _mm256_loadu_ps(s + i + 8));
+        for (; i < last - 8; i += 16) {
+            half_one(r, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i));
+            half_one(r, i + 8, _mm256_loadu_ps(c + i + 8), _mm256_loadu_ps(s + i + 8));
         }
-        if (count & 8)
-            half_one(one, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i));
-        i += count & 8;
-        if (count & 7)
-            half_rest(advance(one, i), c + i, s + i, count & 7);
+        if (i < last)
+            half_one(r, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i));
+        _mm256_storeu_ps(r.y + last, _mm256_fmsub_ps(x0, c_last, _mm256_mul_ps(x1, s_last)));
+        _mm256_storeu_ps(r.y + r.partner + last,
+                         _mm256_fmadd_ps(x1, c_last, _mm256_mul_ps(x0, s_last)));
     }
 }
 
 AVX2 static void adjacent_in_order(rows r, const float *c, const float *s, int64_t count)
 {
-    float twice_c[2 * BLOCK], twice_s[2 * BLOCK];
-    for (int64_t i = 0; count - i >= 4; i += 4) {
-        _mm256_storeu_ps(twice_c + i * 2, twice(c + i));
-        _mm256_storeu_ps(twice_s + i * 2, twice(s + i));
+    const int64_t last = count - 4;
+    float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
+    for (int64_t i = 0; i < last; i += 4) {
+        _mm256_storeu_ps(c2 + 2 * i, twice(c + i));
+        _mm256_storeu_ps(s2 + 2 * i, twice(s + i));
     }
-    rows one = r;
-    one.heads = 1;
-    for (int64_t h = 0; h < r.heads; h++, one.x += r.x_stride, one.y += r.y_stride) {
-        int64_t i = 0;
-        for (; count - i >= 4; i += 4)
-            adjacent_one(one, 2 * i, _mm256_loadu_ps(twice_c + 2 * i),
-                         _mm256_loadu_ps(twice_s + 2 * i));
-        if (count & 3)
-            adjacent_rest(advance(one, 2 * i), c + i, s + i, count & 3);
+    const __m256 c_last = twice(c + last), s_last = twice(s + last);
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        __m256 z = _mm256_loadu_ps(r.x + 2 * last);
+        for (int64_t i = 0; i < last; i += 4)
+            adjacent_one(r, 2 * i, _mm256_loadu_ps(c2 + 2 * i), _mm256_loadu_ps(s2 + 2 * i));
+        __m256 swapped = _mm256_permute_ps(z, 0xb1);
+        _mm256_storeu_ps(r.y + 2 * last,
+                         _mm256_fmaddsub_ps(z, c_last, _mm256_mul_ps(swapped, s_last)));
     }
 }
 
 AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                         bool in_order)
 {
-    if (pairing == ROPE_HALF && in_order)
+    if (pairing == ROPE_HALF && in_order && count >= 8)
         half_in_order(r, c, s, count);
     else if (pairing == ROPE_HALF)
         half_in_cache(r, c, s, count);
-    else if (in_order)
+    else if (in_order && count >= 4)
         adjacent_in_order(r, c, s, count);
     else
         adjacent_in_cache(r, c, s, count);
