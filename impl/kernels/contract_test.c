@@ -164,8 +164,9 @@ static void contracts_are_as_promised(void **state)
     const struct {
         const char *name;
         double limit;
-    } promised[] = {{"lookup", 2.9432}, {"avx2", 2.7072},  {"dd", 2.7072}, {"step", 2.7072},
-                    {"exact", 1},       {"exact_avx2", 1}, {"phase", 3.5}};
+    } promised[] = {{"lookup", 2.9432},    {"avx2", 2.7072},  {"avx512", 2.7072},
+                    {"dd_avx512", 2.7072}, {"dd", 2.7072},    {"step", 2.7072},
+                    {"exact", 1},          {"exact_avx2", 1}, {"phase", 3.5}};
     problem p;
     problem_init(&p, (shape){128, 128, 0}, ROPE_INTERLEAVED, ROPE_F32, 10000, 1, 0, 0);
     for (size_t k = 0; k < sizeof promised / sizeof promised[0]; k++) {
