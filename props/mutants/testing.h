@@ -71,8 +71,17 @@ typedef struct turned {
 static inline turned turn_of(const rope_kernel *kernel, const char *spec, int64_t position,
                              int64_t pair)
 {
-    problem p;
-    problem_open(&p, spec);
+    /* Tests ask for thousands of turns of one spec, and resolving one takes a millisecond. */
+    static problem p;
+    static char opened[256];
+    if (strcmp(opened, spec) != 0) {
+        if (opened[0] != '\0')
+            problem_close(&p);
+        opened[0] = '\0';
+        problem_open(&p, spec);
+        assert_true(strlen(spec) < sizeof opened);
+        memcpy(opened, spec, strlen(spec) + 1);
+    }
     rope_plan *plan = problem_plan(&p, kernel, position, position);
     int64_t dim = p.spec.head_dim, half = p.spec.pairing == ROPE_HALF, positions[ROPE_MAX_AXES];
     int64_t a = p.spec.rotary_offset + (half ? pair : 2 * pair);
@@ -87,7 +96,6 @@ static inline turned turn_of(const rope_kernel *kernel, const char *spec, int64_
     turned t = {(double)y[a], (double)y[b]};
     kernel->destroy(plan);
     free(x);
-    problem_close(&p);
     return t;
 }
 
