@@ -4,6 +4,7 @@
 #include "impl/registry.h"
 #include "props/mutants.h"
 #include "props/property.h"
+#include "scripts/front/list_specs.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
 
@@ -93,6 +94,8 @@ static const struct {
     const char *name, *columns;
     void (*list)(rows_writer *w);
 } topics[] = {
+    {"presets", LIST_PRESETS_COLUMNS, list_presets},
+    {"scalings", LIST_SCALINGS_COLUMNS, list_scalings},
     {"kernels", "name,pairings,dtypes,needs,runs_here,summary", list_kernels},
     {"encodings", "name,kind,enters,summary", list_encodings},
     {"properties", "name,statement", list_properties},
