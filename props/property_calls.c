@@ -10,8 +10,8 @@
  * results are only promised to be within the contract: they differ by at most 2 E(b, |x|), E(b, n)
  * = b u A n + 2 sqrt(2) eta. Unit: u A |x|.
  *
- * Kills partners overwritten in place, rows after the first ignored, caches that go stale, state
- * shared by plans, memory that is not initialised. */
+ * Kills plans that count their calls, partners overwritten in place, rows after the first ignored,
+ * caches that go stale, state shared by plans, memory that is not initialised. */
 #include <malloc.h>
 #include <string.h>
 
@@ -159,9 +159,26 @@ const prop_property prop_batch_property = {
 
 /* ---- reuse ---- */
 
+enum { MANY_CALLS = 128 };
+
 static bool generate_reuse(const prop_subject *s, int64_t index, prop_case *c)
 {
-    return prop_generate_usual(s, &prop_reuse_property, index, 21, 2, c);
+    if (!prop_generate_usual(s, &prop_reuse_property, index, 21, 2, c))
+        return false;
+    c->parameter = index == 0 && s->weight != PROP_LIGHT ? MANY_CALLS : 0;
+    return true;
+}
+
+/* Calls of one token and head each: a plan that counts its calls shows what comes of it. */
+static bool use_often(const prop_subject *s, const prop_case *c, prop_work *w, const prop_plan *a,
+                      prop_sheet *sheet)
+{
+    prop_case single = *c;
+    single.x.heads = single.y.heads = 1;
+    bool good = true;
+    for (int64_t i = 0; good && i < c->parameter && i < MANY_CALLS; i++)
+        good = prop_apply(s, a, &single, prop_case_list(c, 0), 1, w->x[0], w->y[1], sheet);
+    return good;
 }
 
 /* Plan A for list 0 is used, then plan B for list 1 is made and used, tokens in reverse, then A. */
@@ -176,6 +193,7 @@ static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, con
     if (!prop_apply(s, a, c, positions, tokens, w->x[0], w->y[0], sheet) ||
         !prop_apply(s, b, c, prop_case_list(c, 1), tokens, w->x[0], w->y[2], sheet) ||
         !prop_apply(s, a, c, w->positions, tokens, w->x[0], w->y[1], sheet) ||
+        !use_often(s, c, w, a, sheet) ||
         !prop_apply(s, a, c, positions, tokens, w->x[0], w->y[1], sheet))
         return;
     same_bits(s, c, w, w->y[0], w->y[1], "the same call on the same plan", sheet);
