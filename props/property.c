@@ -63,8 +63,14 @@ bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviatio
         return true;
     }
     t->comparisons++;
-    if (deviation > t->max_error)
-        t->max_error = deviation;
+    if (t->comparisons == 1 || deviation > t->max_error) {
+        t->max_error = deviation > 0 ? deviation : 0;
+        t->largest_bound = tolerance;
+        t->largest_position = where.position;
+        t->largest_pair = where.pair;
+        t->largest_x0 = where.x0;
+        t->largest_x1 = where.x1;
+    }
     t->sum_of_squares += deviation * deviation;
     t->squares++;
     double ratio = deviation > 0 || isnan(deviation) ? deviation / tolerance : 0;

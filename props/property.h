@@ -55,6 +55,9 @@ typedef struct prop_tally {
     double bound, x0, x1;
     int64_t position, pair;
     double max_error, sum_of_squares, max_ulp; /* of all */
+    /* The case of max_error: another one where the tolerance differs between positions and pairs. */
+    double largest_bound, largest_x0, largest_x1;
+    int64_t largest_position, largest_pair;
     int64_t squares, components, correctly_rounded;
 } prop_tally;
 

@@ -61,12 +61,16 @@ static void row(const place *at, const char *arrangement, const prop_tally *t, i
     number_if(w, figures, sqrt(t->sum_of_squares / (double)t->squares));
     number_if(w, ulps, t->max_ulp);
     number_if(w, ulps, (double)t->correctly_rounded / (double)t->components);
-    number_if(w, figures, t->bound);
+    /* One case: what failed, or else the one of max_error_u, so that max_error_u <= bound_u holds
+     * where the contract grows with position; how close any case came is the ratio's to say. */
+    bool failed = verdict == PROP_FAIL;
+    int64_t position = failed ? t->position : t->largest_position;
+    number_if(w, figures, failed ? t->bound : t->largest_bound);
     integer_if(w, figures || verdict == PROP_NO_CONTRACT,
-               verdict == PROP_NO_CONTRACT ? t->no_contract : t->position);
-    integer_if(w, figures, t->pair);
-    rows_hex(w, figures ? t->x0 : NAN);
-    rows_hex(w, figures ? t->x1 : NAN);
+               verdict == PROP_NO_CONTRACT ? t->no_contract : position);
+    integer_if(w, figures, failed ? t->pair : t->largest_pair);
+    rows_hex(w, figures ? failed ? t->x0 : t->largest_x0 : NAN);
+    rows_hex(w, figures ? failed ? t->x1 : t->largest_x1 : NAN);
     rows_text(w, prop_verdict_name(verdict));
     rows_text(w, reason);
     rows_text(w, replay);
