@@ -183,6 +183,7 @@ static void row(const char *run, const rope_header *kernel, const prop_encoding_
     rows_text(w, r->failed ? replay : "");
     rows_number(w, figures ? r->max_error_u / r->bound_u : NAN);
     rows_number(w, NAN);
+    rows_number(w, NAN); /* exact_value: of the decay curve */
     rows_end(w);
 }
 
