@@ -11,8 +11,9 @@ const bench_shape bench_usual_shapes[] = {{1, 32}, {16, 32}, {512, 32}, {4096, 3
 
 const char bench_thinning[] =
     "quick: head_dim 128 and base 500000 only (full: head_dim 64, 128, 256 and base 10000, 500000, "
-    "1000000); plan+apply at 1 and 512 tokens only; out of place for apply at 512 and 4096 tokens "
-    "only; 12 samples of 0.2 to 5 ms (full: 24 of 10 ms); 16 tokens checked (full: 64)";
+    "1000000); plan+apply at 1 and 512 tokens only, out of place for apply at 512 tokens only; 12 "
+    "samples of 0.2 to 5 ms, 6 samples for what is left after a minute (full: 24 of 10 ms); 16 "
+    "tokens checked (full: 64)";
 
 int bench_usual_specs(bool full, char texts[BENCH_MOST_SPECS][64])
 {
@@ -72,7 +73,7 @@ static bool wanted(const bench_request *request, const bench_point *point)
         return (point->tokens == 1 || point->tokens == 512) &&
                point->in_place == !!(point->kernel->header.flags & ROPE_IN_PLACE);
     return point->in_place || !(point->kernel->header.flags & ROPE_IN_PLACE) ||
-           point->tokens >= 512;
+           point->tokens == 512;
 }
 
 static bool takes(const rope_kernel *kernel, uint32_t pairing, uint32_t dtype)
@@ -98,6 +99,7 @@ static size_t add_points(const bench_request *request, const bench_problem *prob
                                      .dtype = dtype,
                                      .tokens = shape.tokens,
                                      .heads = shape.heads,
+                                     .last_position = BENCH_LAST_POSITION,
                                      .mode = (bench_mode)mode,
                                      .in_place = !out_of_place};
                 bool able = takes(point.kernel, problem->spec.pairing, dtype) &&
@@ -123,7 +125,8 @@ static size_t add_skipped(const bench_request *request, bench_point *points, siz
         bench_point point = {.kernel = kernel,
                              .problem = &request->problems[0],
                              .tokens = request->shapes[0].tokens,
-                             .heads = request->shapes[0].heads};
+                             .heads = request->shapes[0].heads,
+                             .last_position = BENCH_LAST_POSITION};
         for (size_t p = request->problem_count; p-- > 0;)
             if (kernel->pairings & 1u << request->problems[p].spec.pairing)
                 point.problem = &request->problems[p];

@@ -34,7 +34,7 @@ bool bench_shapes_parse(const char *text, bench_shape **shapes, size_t *count, r
 /* All points of a request, in an order that puts those of one size beside each other; malloc'ed,
  * *count set; NULL when memory is out. Every kernel is measured with both modes, in place (where it
  * can) and out of place. thin leaves out: plan+apply but at 1 and 512 tokens, and out of place but
- * for apply at 512 and 4096. A kernel that this CPU cannot run, or that takes none of the pairings
+ * for apply at 512. A kernel that this CPU cannot run, or that takes none of the pairings
  * or dtypes, gets one point, so that its skip is named. */
 bench_point *bench_grid(const bench_request *request, size_t *count);
 

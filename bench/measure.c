@@ -106,27 +106,50 @@ static void body_scale(void *context)
     bench_scale_in_place(w->dtype, w->buffers.x, w->buffers.bytes);
 }
 
-static bool work_new(const bench_point *point, uint64_t seed, work *w, rope_error *error)
+/* The buffers that were kept, where they have the right size; what does not is given up. */
+static bool take_buffers(const bench_effort *effort, size_t bytes, bench_buffers *buffers,
+                         rope_error *error)
+{
+    if (effort->kept == NULL || effort->kept->bytes != bytes) {
+        if (effort->kept != NULL)
+            bench_buffers_free(effort->kept);
+        return bench_buffers_new(bytes, buffers, error);
+    }
+    *buffers = *effort->kept;
+    *effort->kept = (bench_buffers){0};
+    return true;
+}
+
+static void give_buffers(const bench_effort *effort, bench_buffers *buffers)
+{
+    if (effort->kept != NULL)
+        *effort->kept = *buffers;
+    else
+        bench_buffers_free(buffers);
+}
+
+static bool work_new(const bench_point *point, const bench_effort *effort, work *w,
+                     rope_error *error)
 {
     const rope_spec *spec = &point->problem->spec;
     *w = (work){.kernel = point->kernel,
                 .axes = point->problem->frequencies.axis_count,
                 .dtype = point->dtype};
     size_t bytes = (size_t)bench_point_bytes(point);
-    if (!bench_buffers_new(bytes, &w->buffers, error))
+    if (!take_buffers(effort, bytes, &w->buffers, error))
         return false;
     w->positions = malloc((size_t)(point->tokens * w->axes) * sizeof *w->positions);
     if (w->positions == NULL) {
-        bench_buffers_free(&w->buffers);
+        give_buffers(effort, &w->buffers);
         return rope_fail(error, "out of memory");
     }
-    int64_t first = BENCH_LAST_POSITION + 1 - point->tokens;
+    int64_t first = point->last_position + 1 - point->tokens;
     for (int64_t t = 0; t < point->tokens; t++)
         for (int64_t a = 0; a < w->axes; a++)
             w->positions[t * w->axes + a] = first + t;
-    bench_fill(point->dtype, w->buffers.x, bytes / rope_dtype_bytes(point->dtype), seed);
+    bench_fill(point->dtype, w->buffers.x, bytes / rope_dtype_bytes(point->dtype), effort->seed);
     w->args = rope_spec_plan_args(spec, &point->problem->frequencies, point->dtype, first,
-                                  BENCH_LAST_POSITION);
+                                  point->last_position);
     w->x = (rope_view){w->buffers.x, point->tokens, point->heads, point->heads * spec->head_dim,
                        spec->head_dim};
     w->y = w->x;
@@ -135,12 +158,12 @@ static bool work_new(const bench_point *point, uint64_t seed, work *w, rope_erro
     return true;
 }
 
-static void work_free(work *w)
+static void work_free(const bench_effort *effort, work *w)
 {
     if (w->plan != NULL)
         w->kernel->destroy(w->plan);
     free(w->positions);
-    bench_buffers_free(&w->buffers);
+    give_buffers(effort, &w->buffers);
 }
 
 static const char *status_text(rope_status status)
@@ -263,8 +286,8 @@ static void result_init(const bench_point *point, bench_result *result)
 {
     const bench_interval unknown = {NAN, NAN, NAN};
     *result = (bench_result){.bytes = bench_point_bytes(point),
-                             .first_position = BENCH_LAST_POSITION + 1 - point->tokens,
-                             .last_position = BENCH_LAST_POSITION,
+                             .first_position = point->last_position + 1 - point->tokens,
+                             .last_position = point->last_position,
                              .ns = unknown,
                              .ratio_memcpy = unknown,
                              .ratio_scale = unknown,
@@ -283,7 +306,7 @@ static bool measure(const bench_point *point, const bench_effort *effort, bool t
     if (!can_run(point, result))
         return true;
     work w;
-    if (!work_new(point, effort->seed, &w, error))
+    if (!work_new(point, effort, &w, error))
         return false;
     rope_status status = point->kernel->plan(&w.args, &w.plan);
     bool good = true;
@@ -300,7 +323,7 @@ static bool measure(const bench_point *point, const bench_effort *effort, bool t
         if (good && w.status != ROPE_OK)
             decline(result, BENCH_FAIL, status_text(w.status));
     }
-    work_free(&w);
+    work_free(effort, &w);
     return good;
 }
 
@@ -320,14 +343,15 @@ bool bench_verify(const bench_point *point, const bench_effort *effort, bench_re
 
 bool bench_once(const bench_point *point, uint64_t seed, rope_error *error)
 {
+    const bench_effort own = {.seed = seed}, *effort = &own;
     work w;
-    if (!work_new(point, seed, &w, error))
+    if (!work_new(point, effort, &w, error))
         return false;
     if (point->kernel != NULL)
         body_plan_apply(&w);
     else
         body_memcpy(&w);
     bool good = w.status == ROPE_OK || rope_fail(error, "%s", status_text(w.status));
-    work_free(&w);
+    work_free(effort, &w);
     return good;
 }

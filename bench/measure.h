@@ -3,6 +3,7 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include "bench/buffers.h"
 #include "bench/statistics.h"
 #include "impl/error.h"
 #include "impl/rope.h"
@@ -36,6 +37,7 @@ typedef struct bench_point {
     const bench_problem *problem;
     rope_dtype dtype;
     int64_t tokens, heads;
+    int64_t last_position; /* of the tokens, which are the last ones up to it */
     bench_mode mode;
     bool in_place; /* y is x; only where the kernel says ROPE_IN_PLACE */
 } bench_point;
@@ -45,6 +47,9 @@ typedef struct bench_effort {
     double seconds;         /* of each sample; a sample is at least one call */
     uint64_t seed;          /* of the data */
     int64_t checked_tokens; /* how many of a tensor's tokens are compared with the oracle */
+    /* Buffers to go on using when the next point has the same size, or NULL; the caller frees what
+     * it holds in the end. Touching 128 MiB afresh takes longer than timing them. */
+    bench_buffers *kept;
 } bench_effort;
 
 typedef enum bench_verdict {
@@ -73,8 +78,7 @@ typedef struct bench_result {
     int64_t first_position, last_position, plan_bytes;
 } bench_result;
 
-/* The last position of every tensor: the end of a context of 131072 (128k) positions; the tensor's
- * tokens are the last ones before it. */
+/* Where the grid's tensors end: at the end of a context of 131072 (128k) positions. */
 enum { BENCH_LAST_POSITION = 131071 };
 
 /* Measures. False only where nothing can be measured at all (memory, Google Benchmark); a kernel

@@ -15,9 +15,9 @@
 #include "scripts/front/verbs.h"
 
 /* Wall-clock seconds that the in-process part of the quick level may take in all. */
-static const double quick_budget = 70;
-/* 16 runs: the 95 % interval of the median is the 4th to the 13th. */
-enum { COLD_RUNS = 16, DEFAULT_SEED = 1 };
+static const double quick_budget = 60;
+/* 12 runs: the 95 % interval of the median is the 3rd to the 10th; 6 is the least that has one. */
+enum { COLD_RUNS = 12, LEAST_ROUNDS = 6, DEFAULT_SEED = 1 };
 
 typedef struct {
     const char *kernels, *dtypes, *shapes, *level, *plugin, *csv, *seed_text;
@@ -198,26 +198,28 @@ static bool make_points(session *s, bool processes, rope_error *error)
 static bool measure_all(session *s, const options *o, rope_error *error)
 {
     front_progress progress;
+    bench_buffers kept = {0};
+    bool good = true;
     front_progress_begin(&progress, "bench", (double)s->count);
     double started = now();
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; good && i < s->count; i++) {
         bench_effort effort = s->effort;
+        effort.kept = &kept;
         if (i < s->cold_from && !o->full) {
             /* What is left is shared out: rounds and two more for the calibration, 3 subjects. */
             double share = (quick_budget - (now() - started)) / (double)(s->cold_from - i);
+            if (share < 0)
+                effort.rounds = LEAST_ROUNDS;
             effort.seconds = fmin(5e-3, fmax(2e-4, share / (3 * (effort.rounds + 2))));
         }
-        bool good = i < s->cold_from ? bench_measure(&s->points[i], &effort, &s->results[i], error)
-                                     : bench_process_measure(&s->points[i], o->plugin, COLD_RUNS,
-                                                             &effort, &s->results[i], error);
+        good = i < s->cold_from ? bench_measure(&s->points[i], &effort, &s->results[i], error)
+                                : bench_process_measure(&s->points[i], o->plugin, COLD_RUNS,
+                                                        &effort, &s->results[i], error);
         front_progress_update(&progress, (double)(i + 1));
-        if (!good) {
-            front_progress_end(&progress);
-            return false;
-        }
     }
     front_progress_end(&progress);
-    return true;
+    bench_buffers_free(&kept);
+    return good;
 }
 
 /* A number of the table; "-" where there is none. */
@@ -314,7 +316,8 @@ static int run_once(const session *s, const options *o)
     bench_point point = {.kernel = o->kernels ? s->kernels[0] : NULL,
                          .problem = &s->problems[0],
                          .tokens = s->request.shapes[0].tokens,
-                         .heads = s->request.shapes[0].heads};
+                         .heads = s->request.shapes[0].heads,
+                         .last_position = BENCH_LAST_POSITION};
     while (point.dtype < ROPE_F64 && !(s->request.dtypes & 1u << point.dtype))
         point.dtype++;
     if (point.kernel != NULL && (point.kernel->cpu_features & ~rope_cpu_features()) != 0)

@@ -44,6 +44,7 @@ int figure_by_x(const void *a, const void *b);
 
 /* The figures of one dtype (and pairing); true also when the rows have no data for it. */
 bool figure_error_position(const report_model *model, const char *dtype, report_figures *figures);
+bool figure_decay(const report_model *model, const char *dtype, report_figures *figures);
 bool figure_trade_off(const report_model *model, const char *dtype, const char *pairing,
                       report_figures *figures);
 bool figure_time_size(const report_model *model, const char *dtype, const char *pairing,

@@ -20,16 +20,14 @@ static bool in_bands(report_row row, const void *context)
            report_number(row, "worst_position") != 0;
 }
 
-/* The band's case that came closest to its contract: ratio times bound is its error. Rows without
- * the ratio hold it by max_error_u, where the contract is the same everywhere. */
-static figure_point closest(report_row row)
+/* The band's case of the largest error, with the contract there. */
+static figure_point worst(report_row row)
 {
-    double bound = report_number(row, "bound_u"), ratio = report_number(row, "ratio");
-    double error = isnan(ratio) ? report_number(row, "max_error_u") : ratio * bound;
-    return (figure_point){fabs(report_number(row, "worst_position")), error, bound};
+    return (figure_point){fabs(report_number(row, "worst_position")),
+                          report_number(row, "max_error_u"), report_number(row, "bound_u")};
 }
 
-/* Points of one kernel: a band has one row a pairing, of which the one closer to its contract
+/* Points of one kernel: a band has one row a pairing, of which the one with the larger error
  * counts. */
 static size_t band_points(const report_rows *rows, const position_cut *cut, figure_point *points)
 {
@@ -42,8 +40,8 @@ static size_t band_points(const report_rows *rows, const position_cut *cut, figu
             if (!in_bands(rows->items[r], cut) ||
                 !report_is(rows->items[r], "arrangement", bands[b]))
                 continue;
-            figure_point p = closest(rows->items[r]);
-            if (best.bound == 0 || p.y * best.bound > best.y * p.bound)
+            figure_point p = worst(rows->items[r]);
+            if (p.y > best.y)
                 best = p;
         }
         points[used++] = best;
@@ -95,9 +93,9 @@ bool figure_error_position(const report_model *model, const char *dtype, report_
     fprintf(out, "%s\n", plots);
     free(plots);
     snprintf(figure_caption(figures), FIGURE_CAPTION,
-             "Error against position, %s, %.200s. A point is the pair that came closest to its "
-             "contract in one band of positions, of either pairing; dashed: the contract at that "
-             "position. Both axes are logarithmic.",
+             "Error against position, %s, %.200s. A point is the largest error in one band of "
+             "positions, of either pairing; dashed: the contract of that position and pair. Both "
+             "axes are logarithmic.",
              dtype, cut.spec);
     return fclose(out) == 0;
 }

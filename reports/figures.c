@@ -12,7 +12,8 @@ bool report_figures_make(const report_model *model, report_figures *figures, rop
     size_t dtypes, pairings;
     const char **dtype = report_distinct(&model->verify, "dtype", NULL, NULL, &dtypes);
     for (size_t d = 0; good && d < dtypes; d++)
-        good = figure_error_position(model, dtype[d], figures);
+        good = figure_error_position(model, dtype[d], figures) &&
+               figure_decay(model, dtype[d], figures);
     free(dtype);
     dtype = report_distinct(&model->bench, "dtype", NULL, NULL, &dtypes);
     const char **pairing = report_distinct(&model->bench, "pairing", NULL, NULL, &pairings);

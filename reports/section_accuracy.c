@@ -10,6 +10,13 @@ typedef struct {
     const char *kernel, *dtype, *property, *verdict;
 } cut;
 
+/* Points of the decay curve are a figure's; the property "decay" judges them. */
+static bool is_judged(report_row row, const void *context)
+{
+    (void)context;
+    return !report_is(row, "property", "decay-curve");
+}
+
 static bool in_cut(report_row row, const void *context)
 {
     const cut *c = context;
@@ -29,7 +36,7 @@ static double ratio_of(report_row row)
 typedef struct {
     double positions, cases, error, ratio, rounded, rounded_weight;
     int passed, failed, others;
-    report_row worst; /* of the largest ratio */
+    report_row worst; /* one that failed, else the one of the largest error */
 } sum;
 
 static sum add_up(const report_rows *rows, const cut *c)
@@ -49,15 +56,16 @@ static sum add_up(const report_rows *rows, const cut *c)
                rounded = report_number(row, "correctly_rounded");
         s.positions += fmax(0, report_number(row, "positions_checked"));
         s.cases += fmax(0, cases);
-        s.error = fmax(s.error, report_number(row, "max_error_u"));
+        double error = report_number(row, "max_error_u");
         if (!isnan(rounded) && cases > 0) {
             s.rounded += rounded * cases;
             s.rounded_weight += cases;
         }
-        if (s.worst.table == NULL || ratio_of(row) > s.ratio || isnan(s.ratio)) {
-            s.ratio = ratio_of(row);
+        s.ratio = fmax(s.ratio, ratio_of(row)); /* fmax leaves NaN out */
+        bool shown = s.worst.table != NULL && report_is(s.worst, "verdict", "fail");
+        if (s.worst.table == NULL || (failed && !shown) || (failed == shown && error > s.error))
             s.worst = row;
-        }
+        s.error = fmax(s.error, error);
     }
     return s;
 }
@@ -76,12 +84,16 @@ void report_section_accuracy(FILE *out, const report_model *model, const report_
 {
     fputs("## Accuracy\n\n"
           "Every kernel against its contract, over all specs, pairings and positions that were "
-          "checked. *closest case*: where error / contract was largest.\n\n",
+          "checked. *Its* contract, position and pair are those of the largest error (or of a "
+          "failure); *error / contract* is the largest of any case.\n\n",
           out);
-    report_table(out, "kernel|dtype|verdict|>positions|>comparisons|>largest error, u|>error / "
-                      "contract|>its contract, u|>its position|>its pair|>correctly rounded, %");
-    for (size_t k = 0; k < model->kernel_count; k++) {
-        cut c = {.kernel = model->kernels[k], .property = "contract"};
+    report_table(out,
+                 "kernel|dtype|verdict|>positions|>comparisons|>largest error, u|>its "
+                 "contract, u|>its position|>its pair|>error / contract|>correctly rounded, %");
+    for (size_t k = 0; k < 2 * model->kernel_count; k++) { /* rotations, then other encodings */
+        size_t kernel = k % model->kernel_count;
+        cut c = {.kernel = model->kernels[kernel],
+                 .property = k == kernel ? "contract" : "sum-contract"};
         size_t dtypes;
         const char **dtype = report_distinct(&model->verify, "dtype", in_cut, &c, &dtypes);
         for (size_t d = 0; d < dtypes; d++) {
@@ -96,14 +108,14 @@ void report_section_accuracy(FILE *out, const report_model *model, const report_
             fprintf(out, " | %.0f | %.0f | ", s.positions, s.cases);
             report_put_number(out, s.error, 5);
             fputs(" | ", out);
-            report_put_number(out, s.ratio, 3);
-            fputs(" | ", out);
             bool any = s.worst.table != NULL;
             report_put_number(out, any ? report_number(s.worst, "bound_u") : NAN, 5);
             fputs(" | ", out);
             report_put_number(out, any ? report_number(s.worst, "worst_position") : NAN, 12);
             fputs(" | ", out);
             report_put_number(out, any ? report_number(s.worst, "worst_pair") : NAN, 12);
+            fputs(" | ", out);
+            report_put_number(out, s.ratio, 3);
             fputs(" | ", out);
             report_put_number(out, s.rounded_weight > 0 ? 100 * s.rounded / s.rounded_weight : NAN,
                               4);
@@ -185,44 +197,49 @@ static void put_unjudged(FILE *out, const report_model *model)
         fputs("\n", out);
 }
 
-void report_section_properties(FILE *out, const report_model *model)
+/* Kernels across, properties down. */
+static void put_matrix(FILE *out, const report_model *model)
 {
-    size_t properties;
-    const char **property = report_distinct(&model->verify, "property", NULL, NULL, &properties);
-    fputs("## Properties\n\nWhat must hold for any kernel beside its contract, with the number of "
-          "comparisons made.\n\n| kernel |",
-          out);
-    for (size_t p = 0; p < properties; p++) {
+    size_t properties, kernels;
+    const char **property =
+        report_distinct(&model->verify, "property", is_judged, NULL, &properties);
+    const char **kernel = report_distinct(&model->verify, "kernel", is_judged, NULL, &kernels);
+    fputs("| property | comparisons |", out);
+    for (size_t k = 0; k < kernels; k++) {
         fputc(' ', out);
-        report_put(out, property[p]);
+        report_put(out, kernel[k]);
         fputs(" |", out);
     }
-    fputs("\n|:---|", out);
-    for (size_t p = 0; p < properties; p++)
+    fputs("\n|:---|---:|", out);
+    for (size_t k = 0; k < kernels; k++)
         fputs(":---|", out);
     fputc('\n', out);
-    for (size_t k = 0; k < model->kernel_count; k++) {
-        const cut kernel = {.kernel = model->kernels[k]};
-        size_t count;
-        free(report_distinct(&model->verify, "kernel", in_cut, &kernel, &count));
-        if (count == 0)
-            continue;
+    for (size_t p = 0; p < properties; p++) {
+        cut c = {.property = property[p]};
         fputs("| ", out);
-        report_put(out, model->kernels[k]);
-        fputs(" |", out);
-        for (size_t p = 0; p < properties; p++) {
-            const cut c = {.kernel = model->kernels[k], .property = property[p]};
+        report_put(out, property[p]);
+        fprintf(out, " | %.0f |", add_up(&model->verify, &c).cases);
+        for (size_t k = 0; k < kernels; k++) {
+            c.kernel = kernel[k];
             sum s = add_up(&model->verify, &c);
             fputc(' ', out);
             put_verdict(out, &s);
-            if (s.cases > 0)
-                fprintf(out, " %.0f", s.cases);
             fputs(" |", out);
         }
         fputc('\n', out);
     }
     free(property);
+    free(kernel);
     fputc('\n', out);
+}
+
+void report_section_properties(FILE *out, const report_model *model)
+{
+    fputs("## Properties\n\nWhat must hold, with the number of comparisons made over all kernels; "
+          "`tightrope list properties` states each. An en dash: the property says nothing about "
+          "the kernel.\n\n",
+          out);
+    put_matrix(out, model);
     put_failures(out, model);
     put_unjudged(out, model);
 }
@@ -232,17 +249,20 @@ void report_section_properties(FILE *out, const report_model *model)
 void report_section_worst(FILE *out, const report_model *model)
 {
     size_t properties;
-    const char **property = report_distinct(&model->verify, "property", NULL, NULL, &properties);
-    fputs("## Worst cases\n\nFor each kernel and property, the case that came closest to its "
-          "tolerance. Inputs are hex floats; a replay line repeats what failed.\n\n",
-          out);
-    report_table(out, "kernel|property|dtype|spec|pairing|>position|>pair|x0, x1|>tolerance, u|"
-                      ">error / tolerance|replay");
+    const char **property =
+        report_distinct(&model->verify, "property", is_judged, NULL, &properties);
+    fputs(
+        "## Worst cases\n\nFor each kernel and property, the case that failed, or else the one of "
+        "the largest error (in the unit of the property). Inputs are hex floats; a replay line "
+        "repeats what failed.\n\n",
+        out);
+    report_table(out, "kernel|property|dtype|spec|pairing|>position|>pair|x0, x1|>error|>tolerance|"
+                      "replay");
     for (size_t k = 0; k < model->kernel_count; k++)
         for (size_t p = 0; p < properties; p++) {
             const cut c = {.kernel = model->kernels[k], .property = property[p]};
             report_row row = add_up(&model->verify, &c).worst;
-            if (row.table == NULL || isnan(ratio_of(row)))
+            if (row.table == NULL || isnan(report_number(row, "max_error_u")))
                 continue;
             static const char *const columns[] = {"kernel", "property", "dtype", "spec", "pairing"};
             for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -260,9 +280,9 @@ void report_section_worst(FILE *out, const report_model *model)
             fputs(" ", out);
             report_put_code(out, report_text(row, "worst_x1"));
             fputs(" | ", out);
-            report_put_number(out, report_number(row, "bound_u"), 5);
+            report_put_number(out, report_number(row, "max_error_u"), 5);
             fputs(" | ", out);
-            report_put_number(out, ratio_of(row), 4);
+            report_put_number(out, report_number(row, "bound_u"), 5);
             fputs(" | ", out);
             if (*report_text(row, "replay") != '\0')
                 report_put_code(out, report_text(row, "replay"));

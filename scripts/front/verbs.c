@@ -12,6 +12,8 @@ const front_entry front_verbs[] = {
     {"merge", "joins the certificates of a range's shards", verb_merge},
     {"oracle", "exact inverse frequency, angle, cos and sin at given positions", verb_oracle},
     {"verify", "hold kernels against the exact rotation and their contracts", verb_verify},
+    {"compare", "two files of bench against each other; exit 1 on a regression", verb_compare},
+    {"pick", "the fastest kernel that keeps an error budget", verb_pick},
     {"report", "a page, figures and tables from the rows of verify and bench", verb_report},
     {NULL, NULL, NULL},
 };

@@ -1,0 +1,111 @@
+/* Regressions are found, noise is none. */
+#include "bench/compare.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HEAD                                                                                       \
+    "kernel,pairing,dtype,spec,tokens,heads,mode,in_place,ns_per_element,ns_ci_low,ns_ci_high,"    \
+    "ratio_scale,ratio_scale_low,ratio_scale_high,max_error_u,verdict\n"
+
+static rows_table table_of(const char *text)
+{
+    char path[] = "/tmp/compare_test.XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
+    close(descriptor);
+    rows_table table;
+    rope_error error;
+    assert_true(rows_read(path, &table, &error));
+    unlink(path);
+    return table;
+}
+
+static void expect(const char *old_row, const char *new_row, bool by_time, bench_change expected)
+{
+    char old_text[1024], new_text[1024];
+    snprintf(old_text, sizeof old_text, HEAD "%s", old_row);
+    snprintf(new_text, sizeof new_text, HEAD "%s", new_row);
+    rows_table before = table_of(old_text), after = table_of(new_text);
+    rope_error error;
+    size_t count;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, by_time, &count, &error);
+    assert_non_null(list);
+    assert_int_equal(count, 1);
+    if (list[0].verdict != expected)
+        print_error("%s\n%s\n-> %s\n", old_row, new_row, bench_change_name(list[0].verdict));
+    assert_int_equal(list[0].verdict, expected);
+    free(list);
+    rows_free(&before);
+    rows_free(&after);
+}
+
+#define KEY "k,half,f32,s,1,32,apply,yes,"
+
+static void judges_by_intervals(void **state)
+{
+    (void)state;
+    const char *old = KEY "1,.9,1.1,2,1.9,2.1,2.5,pass\n";
+    expect(old, KEY "2,1.9,2.1,2,1.9,2.1,2.5,pass\n", false, BENCH_SAME); /* the machine is busy */
+    expect(old, KEY "2,1.9,2.1,2,1.9,2.1,2.5,pass\n", true, BENCH_SLOWER);
+    expect(old, KEY "1,.9,1.1,2.4,2.3,2.5,2.5,pass\n", false, BENCH_SLOWER);
+    expect(old, KEY "1,.9,1.1,2.4,2.1,2.7,2.5,pass\n", false, BENCH_SAME); /* intervals meet */
+    expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,2.5,pass\n", false, BENCH_FASTER);
+    expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,3,pass\n", false, BENCH_LESS_EXACT);
+    expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,2.5,fail\n", false, BENCH_LESS_EXACT);
+    expect(old, KEY "1,.9,1.1,,,,2.5,pass\n", false, BENCH_SAME); /* by time, lacking ratios */
+    expect(old, KEY ",,,,,,,skip\n", false, BENCH_NO_TIME);
+    expect(old, KEY "1,,,2,,,2.5,pass\n", false, BENCH_NO_TIME); /* no intervals */
+}
+
+static void names_what_is_missing(void **state)
+{
+    (void)state;
+    rows_table before = table_of(HEAD KEY "1,.9,1.1,2,1.9,2.1,2.5,pass\n");
+    rows_table after = table_of(HEAD "other,half,f32,s,1,32,apply,yes,1,.9,1.1,2,1.9,2.1,2,pass\n");
+    rope_error error;
+    size_t count;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &error);
+    assert_int_equal(count, 2);
+    assert_int_equal(list[0].verdict, BENCH_ONLY_NEW);
+    assert_int_equal(list[1].verdict, BENCH_ONLY_OLD);
+    free(list);
+    rows_free(&after);
+    after = table_of("a,b\n1,2\n");
+    assert_null(bench_compare(&before, &after, 0.05, false, &count, &error));
+    assert_non_null(strstr(error.text, "no column"));
+    rows_free(&before);
+    rows_free(&after);
+}
+
+static void sums_up_kernels(void **state)
+{
+    (void)state;
+    rows_table table = table_of("kernel\nk\nk\nk\nk\nk\nk\nother\n");
+    bench_comparison list[7];
+    for (size_t i = 0; i < 7; i++)
+        list[i] = (bench_comparison){
+            .table = &table, .row = i, .change = {1.05 + 0.01 * (double)i, NAN, NAN}};
+    size_t figures;
+    bench_interval m = bench_compare_kernel(list, 7, "k", &figures);
+    assert_int_equal(figures, 6);
+    assert_true(fabs(m.low - 1.05) < 1e-12 && fabs(m.high - 1.10) < 1e-12);
+    rows_free(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judges_by_intervals),
+        cmocka_unit_test(names_what_is_missing),
+        cmocka_unit_test(sums_up_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+#include "bench/pick.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl/registry.h"
+
+typedef struct {
+    const rope_kernel *kernel;
+    rope_plan_args args;
+    double largest, limit; /* limit: a contract at or above it is none */
+} look;
+
+static void look_at(look *l, int64_t position)
+{
+    for (int64_t pair = 0; pair < l->args.pairs; pair++) {
+        double bound = l->kernel->error_bound(&l->args, position, pair);
+        if (!(bound >= 0 && bound < l->limit))
+            l->largest = INFINITY;
+        else if (bound > l->largest)
+            l->largest = bound;
+    }
+}
+
+double bench_largest_contract(const rope_kernel *kernel, const bench_problem *problem,
+                              rope_dtype dtype, int64_t last, rope_error *error)
+{
+    (void)error;
+    look l = {.kernel = kernel,
+              .args = rope_spec_plan_args(&problem->spec, &problem->frequencies, dtype, 0, last),
+              .limit = sqrt(2) / rope_dtype_unit_roundoff(dtype)};
+    for (int64_t p = 0; p < 4096 && p <= last; p++)
+        look_at(&l, p);
+    for (int64_t power = 4096; power > 0 && power <= last; power *= 2) {
+        for (int64_t i = 0; i < 16 && power + power / 16 * i <= last; i++)
+            look_at(&l, power + power / 16 * i);
+        look_at(&l, power - 1);
+        if (power < last)
+            look_at(&l, power + 1);
+        if (power > INT64_MAX / 2)
+            break;
+    }
+    for (int64_t p = last; p >= 0 && p > last - 16; p--)
+        look_at(&l, p);
+    return l.largest;
+}
+
+static const char *field(const rows_table *table, size_t row, const char *column)
+{
+    return rows_field(table, row, rows_column(table, column));
+}
+
+static double number(const rows_table *table, size_t row, const char *column)
+{
+    return rows_field_number(table, row, rows_column(table, column));
+}
+
+/* How well a row fits, higher is better; 0: not at all. */
+static int fit(const rows_table *table, size_t row, const bench_candidate *candidate,
+               const bench_problem *problem, rope_dtype dtype)
+{
+    if (strcmp(field(table, row, "kernel"), candidate->kernel->name) != 0 ||
+        strcmp(field(table, row, "dtype"), rope_dtype_name(dtype)) != 0 ||
+        strcmp(field(table, row, "pairing"), rope_pairing_name(problem->spec.pairing)) != 0 ||
+        strcmp(field(table, row, "mode"), "apply") != 0 ||
+        !(number(table, row, "ns_per_element") > 0))
+        return 0;
+    bool same_spec = strcmp(field(table, row, "spec"), problem->text) == 0;
+    if (!same_spec && number(table, row, "head_dim") != (double)problem->spec.head_dim)
+        return 0;
+    return 1 + 8 * same_spec + 4 * (number(table, row, "tokens") == 512) +
+           2 * (strcmp(field(table, row, "in_place"), "yes") == 0);
+}
+
+void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
+                               rope_dtype dtype, int64_t last, const rows_table *table)
+{
+    int best = 0;
+    for (size_t r = 0; r < table->rows; r++) {
+        int here = fit(table, r, candidate, problem, dtype);
+        if (here > 0 && strcmp(field(table, r, "verdict"), "fail") == 0)
+            snprintf(candidate->reason, sizeof candidate->reason, "its rows fail: %.150s",
+                     field(table, r, "reason"));
+        if (here > 0 && number(table, r, "last_position") <= (double)last)
+            candidate->max_error_u = fmax(candidate->max_error_u, number(table, r, "max_error_u"));
+        if (here <= best)
+            continue;
+        best = here;
+        candidate->ns = number(table, r, "ns_per_element");
+        candidate->ns_low = number(table, r, "ns_ci_low");
+        candidate->ns_high = number(table, r, "ns_ci_high");
+    }
+    if (best == 0 && candidate->reason[0] == '\0')
+        snprintf(candidate->reason, sizeof candidate->reason, "no time in the rows");
+}
+
+int bench_pick(const bench_candidate *candidates, size_t count)
+{
+    int best = -1;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i].reason[0] == '\0' && candidates[i].ns > 0 &&
+            (best < 0 || candidates[i].ns < candidates[best].ns))
+            best = (int)i;
+    return best;
+}

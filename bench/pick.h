@@ -1,0 +1,33 @@
+/* The fastest kernel that keeps an error budget. */
+#ifndef BENCH_PICK_H
+#define BENCH_PICK_H
+
+#include "bench/measure.h"
+#include "scripts/front/rows.h"
+
+/* The largest contract of a kernel for the positions 0..last, in u; infinite where there is none at
+ * some position. Looked at: every position below 4096, then each power of two and its neighbours
+ * and 15 between, and the last ones; contracts are constant or grow with the magnitude of the
+ * position (the property "contract" of verify measures them elsewhere too). */
+double bench_largest_contract(const rope_kernel *kernel, const bench_problem *problem,
+                              rope_dtype dtype, int64_t last, rope_error *error);
+
+/* A candidate and what speaks for or against it. */
+typedef struct bench_candidate {
+    const rope_kernel *kernel;
+    double contract_u;          /* see above */
+    double ns_low, ns, ns_high; /* per element; NaN: no time */
+    double max_error_u;         /* measured, NaN: not */
+    char reason[256];           /* why it is no choice; "" = it is one */
+} bench_candidate;
+
+/* Fills in the time (and the error, where positions reach no further than last) from rows of bench:
+ * of the kernel, dtype and pairing, mode apply, of the spec itself where there is one, else of one
+ * of the same head_dim; the shape with 512 tokens where there is one. A failed row is a reason. */
+void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
+                               rope_dtype dtype, int64_t last, const rows_table *table);
+
+/* The fastest without a reason; -1 when there is none. */
+int bench_pick(const bench_candidate *candidates, size_t count);
+
+#endif
