@@ -33,7 +33,7 @@ LIB := $(BUILD)/libtightrope.a
 TESTS := $(TEST_C:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all tests test verify report sanitize fuzz fuzzers coverage install clean FORCE
+.PHONY: all tests test verify verify-full report sanitize fuzz fuzzers coverage install clean FORCE
 all: $(BUILD)/tightrope
 
 $(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
@@ -75,6 +75,10 @@ test: $(BUILD)/tightrope $(TESTS)
 
 verify: $(BUILD)/tightrope $(TESTS)
 	scripts/run-tests $(BUILD) --verify
+
+# Everything in its long form: over 10^6 oracle points against Arb, every rotary_dim, verify --level full.
+verify-full: $(BUILD)/tightrope $(TESTS)
+	TIGHTROPE_FULL=1 scripts/run-tests $(BUILD) --verify
 
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)

@@ -107,8 +107,8 @@ static const char *const scalings[] = {
     "head_dim=%d,base=10000,pairing=half,scaling=dynamic,factor=4,original=4096,length=100",
     "head_dim=%d,base=10000,pairing=half,scaling=yarn,factor=16,original=4096",
     "head_dim=%d,base=150000,pairing=half,scaling=yarn,factor=32,original=4096,truncate=false",
-    "head_dim=%d,base=10000,pairing=half,scaling=yarn,factor=40,original=4096,mscale=1,"
-    "mscale_all_dim=0.7",
+    ("head_dim=%d,base=10000,pairing=half,scaling=yarn,factor=40,original=4096,"
+     "mscale=1,mscale_all_dim=0.7"),
     "head_dim=%d,base=10000,pairing=half,scaling=yarn-paper,factor=16,original=4096",
     "head_dim=%d,base=500000,pairing=half,scaling=llama3,factor=8,low=1,high=4,original=8192",
     "head_dim=%d,base=1000000,pairing=half,scaling=proportional,share=0.25",
