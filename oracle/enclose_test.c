@@ -34,13 +34,9 @@ static bool overlap(mpfi_srcptr a, mpfi_srcptr b)
 
 /* row.c claims 2^-106 for what it computes with MPFR alone; oracle.c that its enclosures of cos and
  * sin contain the exact values. MPFI's own cos and sin, at 400 bits, judge both. */
-static void test_rows_and_enclosures(void **state)
+static void rows_and_enclosures(const rope_spec *spec)
 {
-    (void)state;
-    double list[] = {1, 0.3, 1e-9, 1e-300, 12345.678, 0};
-    rope_spec spec = test_spec(12, NAN);
-    spec.inv_freq = (rope_list){list, 6};
-    oracle *o = oracle_new(&spec, ROPE_TRUTH_EXACT, NULL);
+    oracle *o = oracle_new(spec, ROPE_TRUTH_EXACT, NULL);
     assert_non_null(o);
     mpfi_t angle, c, s, c2, s2;
     mpfi_init2(angle, 500);
@@ -56,7 +52,7 @@ static void test_rows_and_enclosures(void **state)
         oracle_cos_sin_dd row[6];
         oracle_row(o, &position, row);
         for (int i = 0; i < 6; i++) {
-            mpfi_set_d(angle, list[i]);
+            oracle_enclose_frequency(o, i, angle);
             mpfi_mul_si(angle, angle, (long)position);
             mpfi_cos(c, angle);
             mpfi_sin(s, angle);
@@ -75,6 +71,17 @@ static void test_rows_and_enclosures(void **state)
     mpfi_clear(c2);
     mpfi_clear(s2);
     oracle_free(o);
+}
+
+static void test_rows_and_enclosures(void **state)
+{
+    (void)state;
+    double list[] = {1, 0.3, 1e-9, 1e-300, 12345.678, 0};
+    rope_spec spec = test_spec(12, NAN);
+    spec.inv_freq = (rope_list){list, 6};
+    rows_and_enclosures(&spec);
+    spec = test_spec(12, 3); /* frequencies that are no binary numbers */
+    rows_and_enclosures(&spec);
 }
 
 static void test_powers(void **state)

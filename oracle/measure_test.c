@@ -175,6 +175,34 @@ static void test_classes(void **state)
     assert_int_equal(judge(r, 0, 0, nan, 0), ORACLE_CLASS);
 }
 
+/* Coefficients of both signs: cos 2 < 0 < sin 2. */
+static void test_class_signs(void **state)
+{
+    (void)state;
+    oracle_cos_sin_dd r = angle_of(2);
+    double inf = INFINITY;
+    assert_int_equal(judge(r, inf, 1, -inf, inf), ORACLE_WITHIN);
+    assert_int_equal(judge(r, inf, 1, inf, inf), ORACLE_CLASS);
+    assert_int_equal(judge(r, -1, -inf, inf, inf), ORACLE_WITHIN);
+    assert_int_equal(judge(r, -1, -inf, -inf, inf), ORACLE_CLASS);
+}
+
+/* Just below a power of two the ulp is that of the binade below: 1 - 2^-60 is 1 ulp from 1 - 2^-24,
+ * where 1 itself is half an ulp (of the binade above) from it, and not its nearest value either. */
+static void test_binades(void **state)
+{
+    (void)state;
+    oracle_cos_sin_dd r = {{1, -0x1p-60}, {0x1p-30, 0}};
+    double below = 1 - 0x1p-24;
+    oracle_pair_error e = oracle_measure_pair(ROPE_F32, r, one, 1, 0, below, 0x1p-30, 3);
+    assert_true(fabs(e.ulp_larger - 1) < 1e-6);
+    e = oracle_measure_pair(ROPE_F32, r, one, 1, 0, 1, 0x1p-30, 3);
+    assert_int_equal(e.correctly_rounded, 2);
+    e = oracle_measure_pair(ROPE_F32, (oracle_cos_sin_dd){{1, 0}, {0, 0}}, one, 1, 0, below, 0, 3);
+    assert_true(e.ulp_larger == 0.5); /* 1 itself: the binade above */
+    assert_int_equal(e.correctly_rounded, 1);
+}
+
 static void test_zeros(void **state)
 {
     (void)state;
@@ -311,10 +339,11 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),  cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_zeros),    cmocka_unit_test(test_underflow),
-        cmocka_unit_test(test_overflow), cmocka_unit_test(test_no_contract),
-        cmocka_unit_test(test_formats),  cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_figures),     cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_class_signs), cmocka_unit_test(test_binades),
+        cmocka_unit_test(test_zeros),       cmocka_unit_test(test_underflow),
+        cmocka_unit_test(test_overflow),    cmocka_unit_test(test_no_contract),
+        cmocka_unit_test(test_formats),     cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
 }

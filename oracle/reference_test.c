@@ -204,6 +204,8 @@ static void test_axes(void **state)
                 "ttttthhhhhhhhhww");
     assert_axes("head_dim=128,base=5000000,pairing=half,axes=mrope-interleaved,sections=24:20:20",
                 "thwthwthwthwthwthwthwthwthwthwthwthwthwthwthwthwthwthwthwthwtttt");
+    assert_axes("head_dim=32,base=10000,pairing=half,axes=mrope-interleaved,sections=8:5:3",
+                "thwthwthwthtthtt");
     assert_axes("head_dim=128,base=1000000,pairing=half,axes=mrope,sections=16:24:24",
                 "tttttttttttttttthhhhhhhhhhhhhhhhhhhhhhhhwwwwwwwwwwwwwwwwwwwwwwww");
 }
