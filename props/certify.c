@@ -10,6 +10,7 @@
 #include "impl/registry.h"
 #include "props/certify_measure.h"
 #include "props/certify_worker.h"
+#include "props/hunt.h"
 #include "props/isolate.h"
 
 enum { MOST_JOBS = 256 };
@@ -282,6 +283,27 @@ static bool run_all(run *r, certify_result *results, rope_error *error)
     return true;
 }
 
+/* The adversarial search over the whole range, so that every shard finds the same. */
+static bool search(run *r, int k, certify_result *result, rope_error *error)
+{
+    const certify_options *o = r->options;
+    hunt_options options = {.truth = o->truth,
+                            .seed = o->seed,
+                            .first = o->first,
+                            .end = o->end,
+                            .evaluations = o->search};
+    hunt_result found;
+    if (!hunt_search(&r->subjects[k], r->o, &r->frequencies, &options, &found, error))
+        return false;
+    if (found.reason[0] != '\0') {
+        certificate_free(&result->certificate);
+        snprintf(result->reason, sizeof result->reason, "adversarial search: %s", found.reason);
+        return true;
+    }
+    result->certificate.search = (certificate_search){found.evaluations, found.worst};
+    return true;
+}
+
 bool certify_run(const certify_subject *subjects, int count, const certify_options *options,
                  certify_result *results, rope_error *error)
 {
@@ -313,6 +335,9 @@ bool certify_run(const certify_subject *subjects, int count, const certify_optio
         oracle_prepare(r->o, r->first, r->end - 1);
         good = run_all(r, results, error);
         unshare(r);
+        for (int k = 0; good && options->search > 0 && k < count; k++)
+            if (results[k].reason[0] == '\0')
+                good = search(r, k, &results[k], error);
     }
     if (r->o != NULL)
         oracle_free(r->o);

@@ -90,6 +90,33 @@ void certify_exact_block(certify_exact_rows *r, int64_t first, int64_t count)
         }
 }
 
+bool certify_exact_gather(certify_exact_rows *r, const int64_t *positions, int count,
+                          rope_error *error)
+{
+    oracle_cos_sin_dd *row = malloc((size_t)r->pairs * sizeof *row);
+    if (row == NULL)
+        return rope_fail(error, "out of memory");
+    bool one = r->attention_factor.hi == 1 && r->attention_factor.lo == 0;
+    for (int j = 0; j < count; j++) {
+        int64_t axes[ROPE_MAX_AXES], at = j * r->pairs;
+        for (int axis = 0; axis < ROPE_MAX_AXES; axis++)
+            axes[axis] = positions[j];
+        oracle_row(r->o, axes, row);
+        for (int64_t i = 0; i < r->pairs; i++) {
+            r->row[0][at + i] = row[i].cos.hi;
+            r->row[1][at + i] = row[i].cos.lo;
+            r->row[2][at + i] = row[i].sin.hi;
+            r->row[3][at + i] = row[i].sin.lo;
+        }
+        if (!one) {
+            scale(r->row[0] + at, r->row[1] + at, r->pairs, r->attention_factor);
+            scale(r->row[2] + at, r->row[3] + at, r->pairs, r->attention_factor);
+        }
+    }
+    free(row);
+    return true;
+}
+
 certify_exact certify_exact_row(const certify_exact_rows *r, int64_t j)
 {
     int64_t at = j * r->pairs;

@@ -15,7 +15,10 @@ void certify_exact_free(certify_exact_rows *r);
 bool certify_exact_span(certify_exact_rows *r, int64_t first, int64_t count, rope_error *error);
 /* Turns positions [first, first + count) of the span into rows, count <= 64. */
 void certify_exact_block(certify_exact_rows *r, int64_t first, int64_t count);
-/* Of position first + j of the block. */
+/* Rows of any positions, count <= 64, from oracle_row. False: memory is out. */
+bool certify_exact_gather(certify_exact_rows *r, const int64_t *positions, int count,
+                          rope_error *error);
+/* Of position first + j of the block, or of positions[j]. */
 certify_exact certify_exact_row(const certify_exact_rows *r, int64_t j);
 
 #endif

@@ -9,6 +9,7 @@
 #include "props/certify_measure.h"
 #include "props/certify_probe.h"
 #include "props/certify_worker.h"
+#include "props/hunt.h"
 #include "props/isolate.h"
 
 /* Of the memory that the child shares: its verdict. */
@@ -143,6 +144,35 @@ static bool check_position(const inspection *p, certify_block *block, int64_t po
     return good;
 }
 
+/* The adversarial search's case: the kernel once more, and MPFR. */
+static bool check_search(const inspection *p, rope_error *error)
+{
+    const certificate_case *stated = &p->c->search.worst;
+    certificate_case found = *stated;
+    double ulp, error_u = INFINITY;
+    if (p->c->search.evaluations == 0)
+        return true;
+    if (stated->position < p->c->first || stated->position >= p->c->end || stated->pair < 0 ||
+        stated->pair >= p->c->pairs || !isfinite(stated->x0) || !isfinite(stated->x1) ||
+        (stated->x0 == 0 && stated->x1 == 0))
+        return rope_fail(error, "search: its case lies outside the range");
+    if (!hunt_evaluate(&p->subject, p->o, &p->frequencies, &p->options, &found, error))
+        return false;
+    if (!same_number(found.y0, stated->y0) || !same_number(found.y1, stated->y1) ||
+        !same_number(found.bound_u, stated->bound_u))
+        return rope_fail(error,
+                         "search, position %" PRId64 ", pair %" PRId64
+                         ": the kernel gives %a, %a, stated %a, %a",
+                         stated->position, stated->pair, found.y0, found.y1, stated->y0,
+                         stated->y1);
+    if (isfinite(found.y0) && isfinite(found.y1))
+        certify_measure_mpfr(p->o, p->subject.dtype, stated->position, stated->pair, stated->x0,
+                             stated->x1, found.y0, found.y1, &error_u, &ulp);
+    p->answer->pairs++;
+    return error_holds(stated->error_u, error_u, rope_dtype_unit_roundoff(p->subject.dtype)) ||
+           rope_fail(error, "search: the error is %.17g, stated %.17g", error_u, stated->error_u);
+}
+
 static int inspect(void *context)
 {
     const inspection *p = context;
@@ -157,7 +187,7 @@ static int inspect(void *context)
         if (!check_position(p, block, p->positions[i], &p->answer->error))
             return 0;
     }
-    p->answer->good = true;
+    p->answer->good = check_search(p, &p->answer->error);
     return 0;
 }
 

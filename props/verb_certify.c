@@ -121,7 +121,7 @@ static bool parse_run(session *s, const options *o, rope_error *error)
 {
     certify_options *run = &s->run;
     int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
-    *run = (certify_options){.seed = 1, .shard = 1, .shards = 1, .search = 1 << 16};
+    *run = (certify_options){.seed = 1, .shard = 1, .shards = 1, .search = 1 << 20};
     if (o->truth != NULL && strcmp(o->truth, "as-trained") == 0)
         run->truth = ROPE_TRUTH_AS_TRAINED;
     else if (o->truth != NULL && strcmp(o->truth, "exact") != 0)
@@ -290,7 +290,7 @@ int verb_certify(int argc, char **argv)
          .value = &o.truth},
         {.name = "search",
          .argument = "N",
-         .help = "evaluations of the adversarial search; default 65536",
+         .help = "evaluations of the adversarial search; default 1048576",
          .value = &o.search},
         {.name = "seed",
          .argument = "N",

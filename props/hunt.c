@@ -1,0 +1,312 @@
+#include "props/hunt.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "impl/registry.h"
+#include "oracle/measure.h"
+#include "props/hunt_call.h"
+#include "props/isolate.h"
+
+/* A window is climbed this many times over before the next one. */
+enum { ROUNDS = 128, KEEP = 16 };
+
+typedef struct hunter {
+    const certify_subject *s;
+    oracle *o;
+    const rope_frequencies *frequencies;
+    const hunt_options *options;
+    hunt_result *result; /* shared with the parent */
+    hunt_call *call;
+    int64_t pairs;
+    uint64_t state;
+    double u; /* unit roundoff */
+    int count;
+    int64_t positions[HUNT_TOKENS];
+    double *x0, *x1, *y0, *y1, *error_u;              /* [HUNT_TOKENS][pairs], tried */
+    double *best0, *best1, *best_y0, *best_y1, *best; /* kept */
+} hunter;
+
+static uint64_t draw(hunter *h)
+{
+    /* xorshift64* (Vigna, ACM TOMS 42 (2016)) */
+    h->state ^= h->state >> 12;
+    h->state ^= h->state << 25;
+    h->state ^= h->state >> 27;
+    return h->state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static double uniform(hunter *h) /* [0, 1) */
+{
+    return (double)(draw(h) >> 11) * 0x1p-53;
+}
+
+static double round_to(const hunter *h, double x)
+{
+    return oracle_round_dd(h->s->dtype, (oracle_dd){x, 0});
+}
+
+static double signed_unit(hunter *h)
+{
+    return 2 * uniform(h) - 1;
+}
+
+/* A start: a random direction; or an x that lands just above a power of two in both components,
+ * where an ulp is largest beside the number; or an axis, which shows the angle alone. */
+static void start_pair(hunter *h, int t, int64_t i, double *x0, double *x1)
+{
+    uint64_t form = draw(h) % 4;
+    if (form == 0) {
+        bool first = draw(h) % 2 == 0;
+        *x0 = first;
+        *x1 = !first;
+    } else if (form == 1) {
+        *x0 = round_to(h, signed_unit(h));
+        *x1 = round_to(h, signed_unit(h));
+    } else {
+        double c, s, y0 = 1 + 64 * h->u * uniform(h), y1 = 1 + 64 * h->u * uniform(h);
+        hunt_call_rotor(h->call, t, i, &c, &s);
+        y0 *= draw(h) % 2 ? 1 : -1;
+        y1 *= draw(h) % 2 ? 1 : -1;
+        y1 *= form == 2 ? 1 : ldexp(1, -(int)(draw(h) % 6));
+        *x0 = round_to(h, c * y0 + s * y1);
+        *x1 = round_to(h, c * y1 - s * y0);
+    }
+    if (*x0 == 0 && *x1 == 0)
+        *x0 = 1;
+}
+
+/* A neighbour: some ulps or a bit of one component, both components turned a little, or one of them
+ * anew. */
+static void move_pair(hunter *h, double from0, double from1, double *x0, double *x1)
+{
+    double a = from0, b = from1;
+    uint64_t form = draw(h) % 8;
+    double *one = draw(h) % 2 ? &a : &b;
+    if (form < 3)
+        *one *= 1 + 2 * h->u * (double)((int64_t)(draw(h) % 17) - 8);
+    else if (form < 5)
+        *one *= 1 + ldexp(signed_unit(h), -(int)(draw(h) % (h->u < 0x1p-40 ? 50 : 22)));
+    else if (form == 5) {
+        double turn = ldexp(signed_unit(h), -(int)(draw(h) % 20));
+        a = from0 - turn * from1;
+        b = from1 + turn * from0;
+    } else if (form == 6)
+        *one = -*one;
+    else
+        *one = signed_unit(h) * fmax(fabs(from0), fabs(from1));
+    *x0 = round_to(h, a);
+    *x1 = round_to(h, b);
+    /* Keep away from underflow and overflow: the search is for rounding. */
+    double size = fmax(fabs(*x0), fabs(*x1));
+    if (!(size > 0x1p-6 && size < 0x1p6)) {
+        *x0 = from0;
+        *x1 = from1;
+    }
+}
+
+static void note(const hunter *h, certificate_case *worst, int t, int64_t i, double x0, double x1,
+                 double y0, double y1, double error_u)
+{
+    certificate_case found = {h->positions[t],
+                              i,
+                              CERTIFICATE_VECTOR,
+                              x0,
+                              x1,
+                              y0,
+                              y1,
+                              error_u,
+                              hunt_call_bound(h->call, t, i)};
+    if (worst->error_u < 0 || certificate_case_order(&found, worst) < 0)
+        *worst = found;
+}
+
+static int64_t draw_position(hunter *h, int64_t first, int64_t end)
+{
+    uint64_t span = (uint64_t)(end - first);
+    return first + (int64_t)(draw(h) % span);
+}
+
+static bool climb_window(hunter *h, rope_error *error)
+{
+    const hunt_options *options = h->options;
+    int64_t n = h->count * h->pairs;
+    for (int t = 0; t < h->count; t++)
+        for (int64_t i = 0; i < h->pairs; i++)
+            start_pair(h, t, i, &h->x0[t * h->pairs + i], &h->x1[t * h->pairs + i]);
+    for (int64_t k = 0; k < n; k++)
+        h->best[k] = -1;
+    for (int round = 0; round < ROUNDS && h->result->evaluations < options->evaluations; round++) {
+        if (!hunt_call_run(h->call, h->x0, h->x1, h->y0, h->y1, h->error_u, error))
+            return false;
+        h->result->evaluations += (uint64_t)n;
+        for (int64_t k = 0; k < n; k++) {
+            if (h->error_u[k] > h->best[k]) {
+                h->best[k] = h->error_u[k];
+                h->best0[k] = h->x0[k];
+                h->best1[k] = h->x1[k];
+                h->best_y0[k] = h->y0[k];
+                h->best_y1[k] = h->y1[k];
+            }
+            move_pair(h, h->best0[k], h->best1[k], &h->x0[k], &h->x1[k]);
+        }
+        /* Restarts: in mid-course, what lags behind the best of its window begins anew. */
+        if (round == ROUNDS / 2)
+            for (int64_t k = 0; k < n; k++)
+                if (h->best[k] < 0.5 * h->result->worst.error_u) {
+                    h->best[k] = -1;
+                    start_pair(h, (int)(k / h->pairs), k % h->pairs, &h->x0[k], &h->x1[k]);
+                }
+        for (int64_t k = 0; k < n; k++)
+            if (h->best[k] >= h->result->worst.error_u)
+                note(h, &h->result->worst, (int)(k / h->pairs), k % h->pairs, h->best0[k],
+                     h->best1[k], h->best_y0[k], h->best_y1[k], h->best[k]);
+    }
+    return true;
+}
+
+/* The same number of evaluations with fresh random data: what sampling alone would have found. */
+static bool sample_window(hunter *h, rope_error *error)
+{
+    int64_t n = h->count * h->pairs;
+    for (int round = 0; round < ROUNDS && h->result->sampled < h->options->evaluations; round++) {
+        for (int64_t k = 0; k < n; k++) {
+            h->x0[k] = round_to(h, signed_unit(h));
+            h->x1[k] = round_to(h, signed_unit(h));
+            if (h->x0[k] == 0 && h->x1[k] == 0)
+                h->x0[k] = 1;
+        }
+        if (!hunt_call_run(h->call, h->x0, h->x1, h->y0, h->y1, h->error_u, error))
+            return false;
+        h->result->sampled += (uint64_t)n;
+        for (int64_t k = 0; k < n; k++)
+            if (h->error_u[k] >= h->result->random.error_u)
+                note(h, &h->result->random, (int)(k / h->pairs), k % h->pairs, h->x0[k], h->x1[k],
+                     h->y0[k], h->y1[k], h->error_u[k]);
+    }
+    return true;
+}
+
+/* Window number w: the first ones hold the starts; then the range's end, where angle errors are
+ * largest; then random ones. Its positions: starts that lie in it, then random ones. */
+static bool enter_window(hunter *h, int w, bool climbing, int64_t *first, int64_t *end,
+                         rope_error *error)
+{
+    const hunt_options *o = h->options;
+    int64_t at = draw_position(h, o->first, o->end);
+    if (climbing && w < o->start_count)
+        at = o->starts[w];
+    else if (climbing && (w - o->start_count) % 3 == 0)
+        at = o->end - 1;
+    if (!hunt_call_window(h->call, at, first, end, error))
+        return false;
+    h->count = 0;
+    for (int i = 0; climbing && i < o->start_count && h->count < KEEP; i++)
+        if (o->starts[i] >= *first && o->starts[i] < *end)
+            h->positions[h->count++] = o->starts[i];
+    while (h->count < HUNT_TOKENS)
+        h->positions[h->count++] = draw_position(h, *first, *end);
+    return hunt_call_positions(h->call, h->positions, h->count, error);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool prepare(hunter *h)
+{
+    h->pairs = h->frequencies->pairs;
+    h->u = rope_dtype_unit_roundoff(h->s->dtype);
+    h->state = h->options->seed * 2 + 1;
+    h->call = hunt_call_new(h->s, h->o, h->frequencies, h->options->first, h->options->end);
+    size_t n = (size_t)(HUNT_TOKENS * h->pairs);
+    double *room = malloc(10 * n * sizeof *room);
+    double **arrays[] = {&h->x0,    &h->x1,    &h->y0,      &h->y1,      &h->error_u,
+                         &h->best0, &h->best1, &h->best_y0, &h->best_y1, &h->best};
+    for (size_t k = 0; room != NULL && k < 10; k++)
+        *arrays[k] = room + k * n;
+    return h->call != NULL && room != NULL;
+}
+
+bool hunt_evaluate(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
+                   const certify_options *range, certificate_case *c, rope_error *error)
+{
+    hunt_call *call = hunt_call_new(subject, o, frequencies, range->first, range->end);
+    size_t pairs = (size_t)frequencies->pairs;
+    double *room = malloc(5 * pairs * sizeof *room);
+    int64_t first, end;
+    bool good = (call != NULL && room != NULL) || rope_fail(error, "out of memory");
+    for (size_t i = 0; good && i < pairs; i++) {
+        room[i] = c->x0;
+        room[pairs + i] = c->x1;
+    }
+    good = good && hunt_call_window(call, c->position, &first, &end, error) &&
+           hunt_call_positions(call, &c->position, 1, error) &&
+           hunt_call_run(call, room, room + pairs, room + 2 * pairs, room + 3 * pairs,
+                         room + 4 * pairs, error);
+    if (good) {
+        c->y0 = room[2 * pairs + (size_t)c->pair];
+        c->y1 = room[3 * pairs + (size_t)c->pair];
+        c->error_u = room[4 * pairs + (size_t)c->pair];
+        c->bound_u = hunt_call_bound(call, 0, c->pair);
+    }
+    hunt_call_free(call);
+    free(room);
+    return good;
+}
+
+static bool hunt(hunter *h, rope_error *error)
+{
+    const hunt_options *o = h->options;
+    double deadline = now() + o->seconds;
+    int64_t first, end;
+    for (int w = 0; h->result->evaluations < o->evaluations; w++) {
+        if (o->seconds > 0 && now() > deadline)
+            break;
+        if (!enter_window(h, w, true, &first, &end, error) || !climb_window(h, error))
+            return false;
+    }
+    h->state = o->seed * 2 + 1;
+    for (int w = 0; o->sample && h->result->sampled < h->result->evaluations; w++)
+        if (!enter_window(h, w, false, &first, &end, error) || !sample_window(h, error))
+            return false;
+    certify_options range = {.first = o->first, .end = o->end};
+    return hunt_evaluate(h->s, h->o, h->frequencies, &range, &h->result->worst, error);
+}
+
+static int hunt_body(void *context)
+{
+    hunter *h = context;
+    rope_error error;
+    h->result->worst.error_u = h->result->random.error_u = -1;
+    if (!prepare(h))
+        rope_fail(&error, "out of memory");
+    else if (hunt(h, &error))
+        return 0;
+    snprintf(h->result->reason, sizeof h->result->reason, "%.190s", error.text);
+    return 0;
+}
+
+bool hunt_search(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
+                 const hunt_options *options, hunt_result *result, rope_error *error)
+{
+    prop_limits limits = {.cpu_seconds = 60, .wall_seconds = 600, .memory_bytes = 0};
+    prop_end end;
+    hunter h = {.s = subject, .o = o, .frequencies = frequencies, .options = options};
+    h.result = prop_share(sizeof *h.result);
+    if (h.result == NULL)
+        return rope_fail(error, "out of memory");
+    bool good = prop_isolate(hunt_body, &h, &limits, &end, error);
+    *result = *h.result;
+    prop_unshare(h.result, sizeof *h.result);
+    if (good && end.outcome != PROP_FINISHED)
+        prop_end_text(&end, result->reason, sizeof result->reason);
+    return good;
+}
