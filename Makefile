@@ -80,6 +80,13 @@ verify: $(BUILD)/tightrope $(TESTS)
 verify-full: $(BUILD)/tightrope $(TESTS)
 	TIGHTROPE_FULL=1 scripts/run-tests $(BUILD) --verify
 
+# Every kernel of the registry at every position, on five presets; POSITIONS=A:B for another range.
+POSITIONS ?= 0:1048576
+.PHONY: certify
+certify: $(BUILD)/tightrope
+	@mkdir -p $(BUILD)/certificates
+	$(BUILD)/tightrope certify --positions $(POSITIONS) --out $(BUILD)/certificates --csv=$(BUILD)/certificates/certify.csv
+
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "oracle/measure.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -314,6 +315,22 @@ void certify_decode(uint32_t dtype, const void *data, int64_t first, int64_t ste
             out[i] = value;
         }
     }
+}
+
+void certify_encode(uint32_t dtype, void *data, int64_t first, int64_t step, int64_t n,
+                    const double *values)
+{
+    float *f32 = (float *)data + first;
+    double *f64 = (double *)data + first;
+    if (dtype == ROPE_F32)
+        for (int64_t i = 0; i < n; i++)
+            f32[i * step] = (float)values[i];
+    else if (dtype == ROPE_F64)
+        for (int64_t i = 0; i < n; i++)
+            f64[i * step] = values[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            oracle_store(dtype, data, first + i * step, values[i]);
 }
 
 /* A (c x0 - s x1) and A (s x0 + c x1), within 2^-(precision - 8) A|x|. */

@@ -66,6 +66,10 @@ certify_summary certify_measure(const certify_unit *unit, const certify_row *row
 void certify_decode(uint32_t dtype, const void *data, int64_t first, int64_t step, int64_t n,
                     double *out);
 
+/* The way back: values that the dtype holds. */
+void certify_encode(uint32_t dtype, void *data, int64_t first, int64_t step, int64_t n,
+                    const double *values);
+
 /* How many components of (y0, y1) are the nearest value, from MPFR alone: for pairs that the
  * enclosure cannot decide. Ties go to even; zeros compare without sign. */
 int certify_nearest(const oracle *o, uint32_t dtype, int64_t position, int64_t pair, double x0,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "oracle/measure.h"
 #include "props/certify_measure.h"
 #include "props/fpstate.h"
 
@@ -177,22 +176,6 @@ static void draw_rows(certify_block *b, int64_t count)
     }
 }
 
-static void encode(uint32_t dtype, void *data, int64_t first, int64_t step, int64_t n,
-                   const double *values)
-{
-    float *f32 = (float *)data + first;
-    double *f64 = (double *)data + first;
-    if (dtype == ROPE_F32)
-        for (int64_t i = 0; i < n; i++)
-            f32[i * step] = (float)values[i];
-    else if (dtype == ROPE_F64)
-        for (int64_t i = 0; i < n; i++)
-            f64[i * step] = values[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            oracle_store(dtype, data, first + i * step, values[i]);
-}
-
 /* Where pair 0's two elements lie in a row, and the step to the next pair. */
 static void pair_places(const rope_spec *spec, int64_t *u, int64_t *v, int64_t *step)
 {
@@ -227,8 +210,8 @@ void certify_block_fill(certify_block *b, int64_t first, int64_t count)
             const double *x0, *x1;
             int64_t start = row_start(a, &a->x, j, probe);
             inputs_of(b, j, probe, &x0, &x1);
-            encode(b->dtype, b->x, start + u, step, b->pairs, x0);
-            encode(b->dtype, b->x, start + v, step, b->pairs, x1);
+            certify_encode(b->dtype, b->x, start + u, step, b->pairs, x0);
+            certify_encode(b->dtype, b->x, start + v, step, b->pairs, x1);
             int64_t token = token_of(a, j);
             token = a->repeated ? token * CERTIFY_PROBES + a->role[probe] : token;
             for (uint32_t axis = 0; axis < b->axis_count; axis++)

@@ -12,8 +12,9 @@
 #include "props/hunt_call.h"
 #include "props/isolate.h"
 
-/* A window is climbed this many times over before the next one. */
-enum { ROUNDS = 128, KEEP = 16 };
+/* A window is climbed for an eighth of all rounds, within these; its first 16 positions may be
+ * given ones. */
+enum { FEWEST_ROUNDS = 64, MOST_ROUNDS = 512, KEEP = 16 };
 
 typedef struct hunter {
     const certify_subject *s;
@@ -25,7 +26,7 @@ typedef struct hunter {
     int64_t pairs;
     uint64_t state;
     double u; /* unit roundoff */
-    int count;
+    int count, rounds;
     int64_t positions[HUNT_TOKENS];
     double *x0, *x1, *y0, *y1, *error_u;              /* [HUNT_TOKENS][pairs], tried */
     double *best0, *best1, *best_y0, *best_y1, *best; /* kept */
@@ -47,7 +48,9 @@ static double uniform(hunter *h) /* [0, 1) */
 
 static double round_to(const hunter *h, double x)
 {
-    return oracle_round_dd(h->s->dtype, (oracle_dd){x, 0});
+    return h->s->dtype == ROPE_F32   ? (double)(float)x
+           : h->s->dtype == ROPE_F64 ? x
+                                     : oracle_round_dd(h->s->dtype, (oracle_dd){x, 0});
 }
 
 static double signed_unit(hunter *h)
@@ -131,40 +134,92 @@ static int64_t draw_position(hunter *h, int64_t first, int64_t end)
     return first + (int64_t)(draw(h) % span);
 }
 
+/* Keeps what was tried where it is worse than what was kept, and makes the next tries. */
+static void step(hunter *h)
+{
+    for (int64_t k = 0; k < h->count * h->pairs; k++) {
+        if (h->error_u[k] > h->best[k]) {
+            h->best[k] = h->error_u[k];
+            h->best0[k] = h->x0[k];
+            h->best1[k] = h->x1[k];
+            h->best_y0[k] = h->y0[k];
+            h->best_y1[k] = h->y1[k];
+            if (h->best[k] >= h->result->worst.error_u)
+                note(h, &h->result->worst, (int)(k / h->pairs), k % h->pairs, h->best0[k],
+                     h->best1[k], h->best_y0[k], h->best_y1[k], h->best[k]);
+        }
+        move_pair(h, h->best0[k], h->best1[k], &h->x0[k], &h->x1[k]);
+    }
+}
+
+typedef struct rank {
+    double best;
+    int token;
+} rank;
+
+static int by_best(const void *a, const void *b)
+{
+    const rank *x = a, *y = b;
+    if (x->best != y->best)
+        return x->best > y->best ? -1 : 1;
+    return x->token - y->token;
+}
+
+static void copy_token(hunter *h, int to, int from)
+{
+    double *const arrays[] = {h->best0, h->best1, h->best_y0, h->best_y1, h->best};
+    for (int k = 0; k < 5; k++)
+        memcpy(arrays[k] + to * h->pairs, arrays[k] + from * h->pairs,
+               (size_t)h->pairs * sizeof(double));
+    h->positions[to] = h->positions[from];
+}
+
+/* Selection: the tokens that hold the `keep` largest errors take the places of all others, whose
+ * copies go on climbing on their own; every fourth copy begins anew at its position. */
+static bool select_tokens(hunter *h, int keep, rope_error *error)
+{
+    rank ranks[HUNT_TOKENS];
+    for (int t = 0; t < h->count; t++) {
+        ranks[t] = (rank){-1, t};
+        for (int64_t i = 0; i < h->pairs; i++)
+            ranks[t].best = fmax(ranks[t].best, h->best[t * h->pairs + i]);
+    }
+    qsort(ranks, (size_t)h->count, sizeof *ranks, by_best);
+    for (int r = keep; r < h->count; r++)
+        copy_token(h, ranks[r].token, ranks[r % keep].token);
+    if (!hunt_call_positions(h->call, h->positions, h->count, error))
+        return false;
+    for (int t = 0; t < h->count; t++)
+        for (int64_t i = 0; i < h->pairs; i++) {
+            int64_t k = t * h->pairs + i;
+            bool anew = t != ranks[0].token && draw(h) % 4 == 0;
+            if (anew) {
+                h->best[k] = -1;
+                start_pair(h, t, i, &h->x0[k], &h->x1[k]);
+            } else
+                move_pair(h, h->best0[k], h->best1[k], &h->x0[k], &h->x1[k]);
+        }
+    return true;
+}
+
 static bool climb_window(hunter *h, rope_error *error)
 {
     const hunt_options *options = h->options;
     int64_t n = h->count * h->pairs;
-    for (int t = 0; t < h->count; t++)
-        for (int64_t i = 0; i < h->pairs; i++)
-            start_pair(h, t, i, &h->x0[t * h->pairs + i], &h->x1[t * h->pairs + i]);
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
+        start_pair(h, (int)(k / h->pairs), k % h->pairs, &h->x0[k], &h->x1[k]);
         h->best[k] = -1;
-    for (int round = 0; round < ROUNDS && h->result->evaluations < options->evaluations; round++) {
+    }
+    for (int round = 0; round < h->rounds && h->result->evaluations < options->evaluations;
+         round++) {
+        int quarter = round * 4 / h->rounds;
+        if (round > 0 && quarter > (round - 1) * 4 / h->rounds &&
+            !select_tokens(h, HUNT_TOKENS >> (2 * quarter - 1), error))
+            return false;
         if (!hunt_call_run(h->call, h->x0, h->x1, h->y0, h->y1, h->error_u, error))
             return false;
         h->result->evaluations += (uint64_t)n;
-        for (int64_t k = 0; k < n; k++) {
-            if (h->error_u[k] > h->best[k]) {
-                h->best[k] = h->error_u[k];
-                h->best0[k] = h->x0[k];
-                h->best1[k] = h->x1[k];
-                h->best_y0[k] = h->y0[k];
-                h->best_y1[k] = h->y1[k];
-            }
-            move_pair(h, h->best0[k], h->best1[k], &h->x0[k], &h->x1[k]);
-        }
-        /* Restarts: in mid-course, what lags behind the best of its window begins anew. */
-        if (round == ROUNDS / 2)
-            for (int64_t k = 0; k < n; k++)
-                if (h->best[k] < 0.5 * h->result->worst.error_u) {
-                    h->best[k] = -1;
-                    start_pair(h, (int)(k / h->pairs), k % h->pairs, &h->x0[k], &h->x1[k]);
-                }
-        for (int64_t k = 0; k < n; k++)
-            if (h->best[k] >= h->result->worst.error_u)
-                note(h, &h->result->worst, (int)(k / h->pairs), k % h->pairs, h->best0[k],
-                     h->best1[k], h->best_y0[k], h->best_y1[k], h->best[k]);
+        step(h);
     }
     return true;
 }
@@ -173,7 +228,8 @@ static bool climb_window(hunter *h, rope_error *error)
 static bool sample_window(hunter *h, rope_error *error)
 {
     int64_t n = h->count * h->pairs;
-    for (int round = 0; round < ROUNDS && h->result->sampled < h->options->evaluations; round++) {
+    for (int round = 0; round < h->rounds && h->result->sampled < h->options->evaluations;
+         round++) {
         for (int64_t k = 0; k < n; k++) {
             h->x0[k] = round_to(h, signed_unit(h));
             h->x1[k] = round_to(h, signed_unit(h));
@@ -225,6 +281,10 @@ static bool prepare(hunter *h)
     h->pairs = h->frequencies->pairs;
     h->u = rope_dtype_unit_roundoff(h->s->dtype);
     h->state = h->options->seed * 2 + 1;
+    uint64_t rounds = h->options->evaluations / (uint64_t)(HUNT_TOKENS * h->pairs) / 8;
+    h->rounds = rounds < FEWEST_ROUNDS ? FEWEST_ROUNDS
+                : rounds > MOST_ROUNDS ? MOST_ROUNDS
+                                       : (int)rounds;
     h->call = hunt_call_new(h->s, h->o, h->frequencies, h->options->first, h->options->end);
     size_t n = (size_t)(HUNT_TOKENS * h->pairs);
     double *room = malloc(10 * n * sizeof *room);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "oracle/measure.h"
 #include "props/certify_exact.h"
 #include "props/certify_measure.h"
 #include "props/certify_worker.h"
@@ -131,11 +130,11 @@ bool hunt_call_run(hunt_call *h, const double *x0, const double *x1, double *y0,
     int64_t head_dim = spec->head_dim, step = spec->pairing == ROPE_HALF ? 1 : 2;
     int64_t u = spec->rotary_offset, v = u + (spec->pairing == ROPE_HALF ? h->pairs : 1);
     size_t bytes = rope_dtype_bytes(h->s->dtype);
-    for (int t = 0; t < h->count; t++)
-        for (int64_t i = 0; i < h->pairs; i++) {
-            oracle_store(h->s->dtype, h->x, t * head_dim + u + i * step, x0[t * h->pairs + i]);
-            oracle_store(h->s->dtype, h->x, t * head_dim + v + i * step, x1[t * h->pairs + i]);
-        }
+    for (int t = 0; t < h->count; t++) {
+        int64_t row = t * head_dim, at = t * h->pairs;
+        certify_encode(h->s->dtype, h->x, row + u, step, h->pairs, x0 + at);
+        certify_encode(h->s->dtype, h->x, row + v, step, h->pairs, x1 + at);
+    }
     memset(h->y, 0xff, (size_t)h->count * (size_t)head_dim * bytes);
     rope_view x = {h->x, h->count, 1, head_dim, head_dim}, y = x;
     y.data = h->y;

@@ -1,26 +1,17 @@
 /* `tightrope certify`: kernels measured at every position of a range, and certificates of it
  * verified again. */
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "impl/registry.h"
 #include "impl/spec/positions.h"
 #include "props/certify.h"
 #include "props/certify_out.h"
+#include "props/certify_select.h"
 #include "props/recheck.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
-
-static const char *const default_specs[] = {"llama-2-7b", "llama-3.1-8b", "qwen3-8b", "gpt-oss-20b",
-                                            "deepseek-v3"};
-enum { DEFAULT_SPECS = sizeof default_specs / sizeof default_specs[0], MOST_SUBJECTS = 400 };
 
 typedef struct options {
     const char *kernels, *dtypes, *positions, *shard, *out, *jobs, *seed, *truth, *csv, *search;
@@ -31,60 +22,11 @@ typedef struct options {
 
 typedef struct session {
     certify_options run;
-    const char *spec_texts[64];
-    int spec_count;
-    rope_spec specs[64][2]; /* in each pairing, as needed */
-    uint32_t dtypes;        /* bits; 0 = one for each kernel */
-    bool all_kernels;
-    const rope_kernel *kernels[128];
-    const char *plugins[128];
-    int kernel_count;
+    certify_selection chosen;
     certify_out out;
     front_progress progress;
     bool failed;
 } session;
-
-static bool add_kernel(const char *name, void *context, rope_error *error)
-{
-    session *s = context;
-    const rope_kernel *kernel = rope_registry_find(name);
-    if (kernel == NULL)
-        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", name);
-    for (int i = 0; i < s->kernel_count; i++)
-        if (s->kernels[i] == kernel)
-            return rope_fail(error, "kernel %s given twice", name);
-    if (s->kernel_count == 128)
-        return rope_fail(error, "more than 128 kernels");
-    s->kernels[s->kernel_count++] = kernel;
-    return true;
-}
-
-static bool add_dtype(const char *name, void *context, rope_error *error)
-{
-    session *s = context;
-    int dtype = rope_dtype_from_name(name);
-    if (strcmp(name, "all") == 0)
-        s->dtypes = 0xf;
-    else if (dtype >= 0)
-        s->dtypes |= 1u << dtype;
-    else
-        return rope_fail(error, "unknown dtype '%s', expected f32, f16, bf16, f64 or all", name);
-    return true;
-}
-
-static bool choose_kernels(session *s, const options *o, rope_error *error)
-{
-    if (o->kernels != NULL)
-        return front_split(o->kernels, add_kernel, s, error);
-    s->all_kernels = true;
-    size_t count;
-    const rope_header *const *all = rope_registry(&count);
-    for (size_t i = 0; i < count; i++)
-        if (all[i]->kind == ROPE_ROTATION &&
-            !add_kernel(((const rope_kernel *)all[i])->name, s, error))
-            return false;
-    return true;
-}
 
 static bool parse_shard(const char *text, certify_options *run, rope_error *error)
 {
@@ -135,65 +77,9 @@ static bool parse_run(session *s, const options *o, rope_error *error)
     return parse_range(o->positions != NULL ? o->positions : "0:1048576", run, error);
 }
 
-static bool parse_specs(session *s, const options *o, rope_error *error)
+static void skip(void *context, const char *spec, const rope_error *reason)
 {
-    s->spec_count = o->specs.count > 0 ? o->specs.count : DEFAULT_SPECS;
-    if (s->spec_count > 64)
-        return rope_fail(error, "more than 64 specs");
-    for (int i = 0; i < s->spec_count; i++) {
-        s->spec_texts[i] = o->specs.count > 0 ? o->specs.items[i] : default_specs[i];
-        rope_spec *given = &s->specs[i][0], *other = &s->specs[i][1];
-        if (!rope_spec_parse(s->spec_texts[i], given, error))
-            return false;
-        if (!rope_spec_copy(given, other))
-            return rope_fail(error, "out of memory");
-        other->pairing = given->pairing == ROPE_HALF ? ROPE_INTERLEAVED : ROPE_HALF;
-        if (!rope_spec_validate(other, error))
-            return false;
-    }
-    return true;
-}
-
-/* The dtypes to certify of a kernel: those asked for that it takes, or f32, or its first. */
-static uint32_t dtypes_of(const session *s, const rope_kernel *kernel)
-{
-    if (s->dtypes != 0)
-        return kernel->dtypes & s->dtypes;
-    return kernel->dtypes & 1u << ROPE_F32 ? 1u << ROPE_F32
-                                           : kernel->dtypes & (~kernel->dtypes + 1);
-}
-
-/* Subjects of one spec. Of the whole registry, a kernel that lacks the spec's pairing is certified
- * in the other one (the angles are the same), and what it refuses is a named skip; a kernel that
- * was named must take what was asked. */
-static bool choose_subjects(session *s, int spec, certify_subject *subjects, int *count,
-                            rope_error *error)
-{
-    *count = 0;
-    for (int k = 0; k < s->kernel_count; k++) {
-        const rope_kernel *kernel = s->kernels[k];
-        uint32_t dtypes = dtypes_of(s, kernel);
-        bool turn = s->all_kernels && !(kernel->pairings & 1u << s->specs[spec][0].pairing);
-        if (dtypes == 0 && !s->all_kernels)
-            return rope_fail(error, "kernel %s takes none of the dtypes asked for", kernel->name);
-        for (uint32_t dtype = 0; dtype < 4; dtype++) {
-            certify_subject subject = {kernel, s->plugins[k], &s->specs[spec][turn], dtype};
-            rope_error reason;
-            if (!(dtypes & 1u << dtype))
-                continue;
-            if (*count == MOST_SUBJECTS)
-                return rope_fail(error, "more than %d certificates of one spec", MOST_SUBJECTS);
-            if (certify_takes(&subject, s->run.truth, s->run.first, s->run.first, &reason))
-                subjects[(*count)++] = subject;
-            else if (s->all_kernels)
-                certify_out_skip(&s->out, s->spec_texts[spec], &reason);
-            else {
-                *error = reason;
-                return false;
-            }
-        }
-    }
-    return *count > 0 || s->all_kernels || rope_fail(error, "nothing to certify");
+    certify_out_skip(context, spec, reason);
 }
 
 static void show_progress(void *context, double done, double total)
@@ -205,20 +91,22 @@ static void show_progress(void *context, double done, double total)
 
 static bool certify_spec(session *s, int spec, rope_error *error)
 {
-    certify_subject *subjects = calloc(MOST_SUBJECTS, sizeof *subjects);
-    certify_result *results = calloc(MOST_SUBJECTS, sizeof *results);
+    certify_subject *subjects = calloc(CERTIFY_SUBJECTS, sizeof *subjects);
+    certify_result *results = calloc(CERTIFY_SUBJECTS, sizeof *results);
+    const char *text = s->chosen.spec_texts[spec];
     int count = 0;
     bool good = (subjects && results) || rope_fail(error, "out of memory");
-    good = good && choose_subjects(s, spec, subjects, &count, error);
+    good = good && certify_select_subjects(&s->chosen, spec, s->run.truth, s->run.first, skip,
+                                           &s->out, subjects, &count, error);
     if (good && count > 0) {
         char label[80];
-        snprintf(label, sizeof label, "certify %.60s", s->spec_texts[spec]);
+        snprintf(label, sizeof label, "certify %.60s", text);
         front_progress_begin(&s->progress, label, 1);
         good = certify_run(subjects, count, &s->run, results, error);
         front_progress_end(&s->progress);
     }
     for (int k = 0; good && k < count; k++)
-        good = certify_out_result(&s->out, s->spec_texts[spec], &subjects[k], &results[k], error);
+        good = certify_out_result(&s->out, text, &subjects[k], &results[k], error);
     for (int k = 0; results != NULL && k < count; k++)
         certificate_free(&results[k].certificate);
     free(subjects);
@@ -233,25 +121,22 @@ static int certify(const options *o, int argc, char **argv)
     if (s == NULL)
         return front_usage("certify", "out of memory");
     s->run.progress = NULL;
-    bool good = parse_run(s, o, &error) && choose_kernels(s, o, &error) &&
-                (o->dtypes == NULL || front_split(o->dtypes, add_dtype, s, &error)) &&
-                parse_specs(s, o, &error) && oracle_self_test(&error);
+    bool good = parse_run(s, o, &error) &&
+                certify_select(&s->chosen, o->kernels, &o->specs, o->dtypes, &error) &&
+                oracle_self_test(&error);
     if (good) {
         s->run.progress = show_progress;
         s->run.context = s;
-        uint32_t dtypes = s->kernel_count == 1 ? dtypes_of(s, s->kernels[0]) : 0;
-        bool single = s->kernel_count == 1 && s->spec_count == 1 && (dtypes & (dtypes - 1)) == 0;
-        good = certify_out_begin(&s->out, o->out, o->csv, single, s->run.seed, argc, argv, &error);
+        good = certify_out_begin(&s->out, o->out, o->csv, certify_select_single(&s->chosen),
+                                 s->run.seed, argc, argv, &error);
     }
-    for (int i = 0; good && i < s->spec_count; i++)
+    for (int i = 0; good && i < s->chosen.spec_count; i++)
         good = certify_spec(s, i, &error);
     int status = good && certify_out_finish(&s->out, &error)
                      ? s->out.broken ? FRONT_FAILS : FRONT_HOLDS
                      : front_usage("certify", "%s", error.text);
     certify_out_free(&s->out);
-    for (int i = 0; i < s->spec_count && i < 64; i++)
-        for (int k = 0; k < 2; k++)
-            rope_spec_free(&s->specs[i][k]);
+    certify_select_free(&s->chosen);
     free(s);
     return status;
 }

@@ -9,6 +9,7 @@ const front_entry front_verbs[] = {
     {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
     {"certify", "exhaustive measurement of kernels over a range of positions", verb_certify},
     {"check", "the verdict on a dump: which computation explains it", verb_check},
+    {"hunt", "search for the largest errors; where they come from; drift", verb_hunt},
     {"merge", "joins the certificates of a range's shards", verb_merge},
     {"oracle", "exact inverse frequency, angle, cos and sin at given positions", verb_oracle},
     {"verify", "hold kernels against the exact rotation and their contracts", verb_verify},
