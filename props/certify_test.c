@@ -28,8 +28,13 @@ static rope_spec spec_of(const char *text)
 
 static certify_options options_of(int64_t first, int64_t end)
 {
-    return (certify_options){
-        .seed = 7, .first = first, .end = end, .shard = 1, .shards = 1, .jobs = 1};
+    return (certify_options){.seed = 7,
+                             .first = first,
+                             .end = end,
+                             .shard = 1,
+                             .shards = 1,
+                             .jobs = 1,
+                             .search = 1 << 13};
 }
 
 static certificate certify_one(const rope_kernel *kernel, const rope_spec *spec,
@@ -414,7 +419,7 @@ static void recheck_measures_again(void **test)
     assert_true(work.pairs > 8 * 3 * 8 && work.segments == 2);
     certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
     certificate good = c;
-    for (int change = 0; change < 8; change++) {
+    for (int change = 0; change < 10; change++) {
         certificate_segment kept = c.segments[0];
         switch (change) {
         case 0:
@@ -441,6 +446,12 @@ static void recheck_measures_again(void **test)
         case 7:
             angle->misrounded_count = 1;
             angle->misrounded[0] = (certificate_place){17, 3, 0};
+            break;
+        case 8:
+            c.search.worst.error_u *= 1.0001;
+            break;
+        case 9:
+            c.search.worst.x0 = nextafterf((float)c.search.worst.x0, 9);
             break;
         }
         if (recheck_certificate(&c, NULL, &how, &work, &error) != RECHECK_FAILS)

@@ -9,6 +9,7 @@
 #include "props/certify_exact.h"
 #include "props/certify_measure.h"
 #include "props/certify_probe.h"
+#include "props/hunt.h"
 #include "props/isolate.h"
 
 enum { DTYPES = 4, PAIRINGS = 2 };
@@ -329,6 +330,29 @@ static bool work_window(worker *w, int64_t first, int64_t end)
     return true;
 }
 
+/* The adversarial search over the whole range, so that every shard finds the same; subjects are
+ * shared out between the pieces. */
+static void search(worker *w)
+{
+    const certify_piece *piece = w->piece;
+    const certify_options *o = piece->options;
+    hunt_options options = {.truth = o->truth,
+                            .seed = o->seed,
+                            .first = o->first,
+                            .end = o->end,
+                            .evaluations = o->search};
+    for (int k = piece->index; k < piece->count; k += piece->jobs) {
+        hunt_result found;
+        if (skipped(w, k))
+            continue;
+        piece->status->subject = k;
+        hunt_here(&piece->subjects[k], piece->o, piece->frequencies, &options, &found);
+        if (found.reason[0] != '\0')
+            fail(w, k, found.reason);
+        piece->parts[k].search = (certificate_search){found.evaluations, found.worst};
+    }
+}
+
 int certify_work(void *context)
 {
     worker w = {.piece = context};
@@ -346,6 +370,8 @@ int certify_work(void *context)
         }
         at = end;
     }
+    if (piece->options->search > 0)
+        search(&w);
     for (int k = 0; k < piece->count; k++)
         for (int s = 0; s < CERTIFICATE_STAGES; s++)
             for (int64_t i = 0; i < piece->parts[k].segment_count; i++)

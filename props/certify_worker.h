@@ -12,6 +12,7 @@ typedef struct certify_part {
     certificate_stage stage[CERTIFICATE_STAGES];
     int64_t segment_count;
     certificate_segment *segments; /* room for all that the piece touches */
+    certificate_search search;     /* by the piece whose turn the subject is */
 } certify_part;
 
 /* Where a child is, for the parent's messages and progress. */
@@ -30,6 +31,7 @@ typedef struct certify_piece {
     oracle *o;
     const rope_frequencies *frequencies;
     int64_t first, end; /* the piece */
+    int index, jobs;    /* it is number index of jobs, from 0 */
     certify_status *status;
     certify_part *parts; /* [count] */
 } certify_piece;

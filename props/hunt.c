@@ -341,16 +341,29 @@ static bool hunt(hunter *h, rope_error *error)
     return hunt_evaluate(h->s, h->o, h->frequencies, &range, &h->result->worst, error);
 }
 
-static int hunt_body(void *context)
+static void hunt_into(hunter *h)
 {
-    hunter *h = context;
     rope_error error;
     h->result->worst.error_u = h->result->random.error_u = -1;
-    if (!prepare(h))
-        rope_fail(&error, "out of memory");
-    else if (hunt(h, &error))
-        return 0;
-    snprintf(h->result->reason, sizeof h->result->reason, "%.190s", error.text);
+    bool good = prepare(h) || rope_fail(&error, "out of memory");
+    if (!good || !hunt(h, &error))
+        snprintf(h->result->reason, sizeof h->result->reason, "%.190s", error.text);
+    hunt_call_free(h->call);
+    free(h->x0);
+}
+
+void hunt_here(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
+               const hunt_options *options, hunt_result *result)
+{
+    hunter h = {
+        .s = subject, .o = o, .frequencies = frequencies, .options = options, .result = result};
+    *result = (hunt_result){0};
+    hunt_into(&h);
+}
+
+static int hunt_body(void *context)
+{
+    hunt_into(context);
     return 0;
 }
 

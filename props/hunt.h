@@ -29,6 +29,10 @@ typedef struct hunt_result {
 bool hunt_search(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
                  const hunt_options *options, hunt_result *result, rope_error *error);
 
+/* The same in this process, which must be a child (isolate.h) already: reason tells what failed. */
+void hunt_here(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
+               const hunt_options *options, hunt_result *result);
+
 /* One pair alone: a call of one token with x in every pair, in the plan's window of certification.
  * Fills y, the error and the contract of *c from its position, pair and x. For a child process. */
 bool hunt_evaluate(const certify_subject *subject, oracle *o, const rope_frequencies *frequencies,
