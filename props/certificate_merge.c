@@ -168,9 +168,8 @@ static bool segments_consistent(const certificate *c, rope_error *error)
     certificate_tally total[CERTIFICATE_STAGES] = {0};
     for (int64_t i = 0; i < c->segment_count; i++) {
         const certificate_segment *g = &c->segments[i];
-        int64_t end = certificate_grid(at, size) + size;
-        if (end > c->shard_end)
-            end = c->shard_end;
+        int64_t cell = certificate_grid(at, size);
+        int64_t end = c->shard_end - cell < size ? c->shard_end : cell + size;
         if (g->first != at || g->end != end)
             return rope_fail(error,
                              "segment %" PRId64 ":%" PRId64 " found, expected %" PRId64 ":%" PRId64,

@@ -22,6 +22,22 @@ const char certify_columns[] =
     "rms_ulp,correctly_rounded,misrounded,above_contract,without_contract,bound_low_u,bound_high_u,"
     "derived_bound_u,worst_position,worst_pair,worst_x0,worst_x1,worst_y0,worst_y1,verdict";
 
+bool certify_out_to_stdout(const char *csv)
+{
+    return csv != NULL && (*csv == '\0' || strcmp(csv, "-") == 0);
+}
+
+bool certify_out_writable(const char *path, rope_error *error)
+{
+    char temporary[4200];
+    FILE *file = rows_file_create(path, temporary, sizeof temporary, error);
+    if (file == NULL)
+        return false;
+    fclose(file);
+    rows_remove_temporaries();
+    return true;
+}
+
 bool certify_out_begin(certify_out *out, const char *path, const char *csv, bool single,
                        uint64_t seed, int argc, char **argv, rope_error *error)
 {
@@ -43,16 +59,10 @@ bool certify_out_begin(certify_out *out, const char *path, const char *csv, bool
             return rope_fail(
                 error, "--out %s is no folder, and this run makes several certificates", path);
     }
-    /* A place that cannot be written must show before an hour of work, not after it. */
-    if (path != NULL && !out->folder) {
-        char temporary[4200];
-        FILE *file = rows_file_create(path, temporary, sizeof temporary, error);
-        if (file == NULL)
-            return false;
-        fclose(file);
-        rows_remove_temporaries();
-    }
-    out->quiet = csv != NULL && (*csv == '\0' || strcmp(csv, "-") == 0);
+    out->quiet = certify_out_to_stdout(csv);
+    if ((path != NULL && !out->folder && !certify_out_writable(path, error)) ||
+        (csv != NULL && !out->quiet && !certify_out_writable(csv, error)))
+        return false;
     out->begun = front_run_begin(&out->run, argc, argv, seed, error);
     return out->begun;
 }
@@ -150,7 +160,7 @@ static bool write_certificate(certify_out *out, certificate *c, const char *spec
         return rope_fail(error, "out of memory");
     bool good = true;
     if (out->path == NULL) {
-        if (out->single)
+        if (out->single && !out->quiet)
             good = puts(text) >= 0 || rope_fail(error, "cannot write to standard output");
     } else {
         if (out->folder)

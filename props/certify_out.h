@@ -30,6 +30,11 @@ extern const char certify_columns[];
 bool certify_out_begin(certify_out *out, const char *path, const char *csv, bool single,
                        uint64_t seed, int argc, char **argv, rope_error *error);
 
+/* Whether --csv means standard output. */
+bool certify_out_to_stdout(const char *csv);
+/* A place that cannot be written must show before an hour of work, not after it. */
+bool certify_out_writable(const char *path, rope_error *error);
+
 /* A combination that a kernel refuses: a named skip. */
 void certify_out_skip(certify_out *out, const char *spec, const rope_error *reason);
 

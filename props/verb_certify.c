@@ -25,7 +25,6 @@ typedef struct session {
     certify_selection chosen;
     certify_out out;
     front_progress progress;
-    bool failed;
 } session;
 
 static bool parse_shard(const char *text, certify_options *run, rope_error *error)

@@ -8,6 +8,7 @@
 
 #include "impl/registry.h"
 #include "impl/spec/positions.h"
+#include "props/certify_out.h"
 #include "props/certify_select.h"
 #include "props/hunt_report.h"
 #include "scripts/front/environment.h"
@@ -53,7 +54,7 @@ static bool parse(session *s, const options *o, rope_error *error)
     s->evaluations = UINT64_C(1) << 24;
     s->mode = o->stages ? MODE_STAGES : o->drift ? MODE_DRIFT : MODE_HUNT;
     s->scan = !o->no_scan;
-    s->quiet = o->csv != NULL && (*o->csv == '\0' || strcmp(o->csv, "-") == 0);
+    s->quiet = certify_out_to_stdout(o->csv);
     if (o->stages && o->drift)
         return rope_fail(error, "--stages and --drift exclude each other");
     if (o->specs.count == 0)
@@ -77,7 +78,8 @@ static bool parse(session *s, const options *o, rope_error *error)
         s->evaluations = UINT64_MAX;
     if ((uint64_t)r->end - (uint64_t)r->first > (uint64_t)CERTIFY_LONGEST)
         return rope_fail(error, "--positions holds more than 2^48 positions");
-    return certify_select(&s->chosen, o->kernels, &o->specs, o->dtypes, error);
+    return certify_select(&s->chosen, o->kernels, &o->specs, o->dtypes, error) &&
+           (o->csv == NULL || s->quiet || certify_out_writable(o->csv, error));
 }
 
 static void show_progress(void *context, double done, double total)
