@@ -28,7 +28,8 @@ enum { MAX_SETS = 8, MAX_COMBINATIONS = MAX_SETS * PROP_ARITHMETICS };
 struct prop_explanation {
     prop_model model;
     double u, attention_factor;
-    int arithmetics; /* 1, or 3 for 16-bit storage */
+    int arithmetics; /* how many of: */
+    prop_arithmetic arithmetic[PROP_ARITHMETICS];
     angle_set sets[MAX_SETS];
     int set_count;
     prop_combination combinations[MAX_COMBINATIONS]; /* set-major */
@@ -39,6 +40,8 @@ struct prop_explanation {
 
 double prop_contract(const prop_model *model, prop_angle angle)
 {
+    if (model->contract > 0)
+        return model->contract;
     if (model->dtype == ROPE_F16 || model->dtype == ROPE_BF16)
         return 1.01;
     bool folded = model->attention_factor.hi != 1 || model->attention_factor.lo != 0;
@@ -79,6 +82,13 @@ static double move(uint32_t format, double x, int64_t k)
 static bool one_frequency(prop_angle angle)
 {
     return angle == PROP_ANGLE_EXACT || angle == PROP_ANGLE_ROUNDED;
+}
+
+/* Judged bit for bit. */
+static bool bitwise(prop_arithmetic a)
+{
+    return a == PROP_ARITHMETIC_STEPS ||
+           (a >= PROP_ARITHMETIC_TRUNCATED && a <= PROP_ARITHMETIC_ONLY_SIN_PRODUCT);
 }
 
 static bool add_set(prop_explanation *e, prop_angle angle, uint32_t format)
@@ -125,7 +135,12 @@ prop_explanation *prop_explanation_new(const prop_model *model, uint32_t angles)
     e->u = rope_dtype_unit_roundoff(model->dtype);
     e->attention_factor = model->attention_factor.hi;
     bool narrow = model->dtype == ROPE_F16 || model->dtype == ROPE_BF16;
-    e->arithmetics = narrow ? PROP_ARITHMETICS : 1;
+    uint32_t arithmetics = model->arithmetics;
+    if (arithmetics == 0)
+        arithmetics = narrow ? (1u << PROP_ARITHMETICS_RIGHT) - 1 : 1;
+    for (prop_arithmetic a = 0; a < PROP_ARITHMETICS; a++)
+        if (arithmetics & 1u << a)
+            e->arithmetic[e->arithmetics++] = a;
     bool good = true;
     for (prop_angle a = 0; good && a < PROP_ANGLES; a++) {
         if (!(angles & 1u << a))
@@ -195,6 +210,8 @@ static double angle_change(const angle_set *set, const prop_model *m, int64_t pa
         angle = nearest(set->format, narrow / f); /* 53 >= 2 * 24 + 2: rounds as f32 would */
         break;
     }
+    if (m->angle_rounded)
+        angle = prop_round(m->angle_dtype, angle);
     return (angle - exact) - exact_lo;
 }
 
@@ -297,17 +314,53 @@ static judgement judge_rotation_f64(const prop_explanation *e, int64_t n, oracle
     return so_far;
 }
 
-/* Every step rounded to storage; all heads bit for bit (zeros without sign). */
-static bool steps_match(const prop_explanation *e, int64_t n, double c, double s, int64_t *head)
+/* y0 = a - b and y1 = c + d of the arithmetic, where it is judged bit for bit. */
+static double combine(uint32_t t, prop_arithmetic arithmetic, double by_cos, double by_sin)
+{
+    bool round_cos =
+        arithmetic == PROP_ARITHMETIC_STEPS || arithmetic == PROP_ARITHMETIC_PRODUCTS ||
+        arithmetic == PROP_ARITHMETIC_COS_PRODUCT || arithmetic == PROP_ARITHMETIC_ONLY_COS_PRODUCT;
+    bool round_sin =
+        arithmetic == PROP_ARITHMETIC_STEPS || arithmetic == PROP_ARITHMETIC_PRODUCTS ||
+        arithmetic == PROP_ARITHMETIC_SIN_PRODUCT || arithmetic == PROP_ARITHMETIC_ONLY_SIN_PRODUCT;
+    return prop_round(t, (round_cos ? prop_round(t, by_cos) : by_cos) +
+                             (round_sin ? prop_round(t, by_sin) : by_sin));
+}
+
+/* Whether y is what the format cuts value to, value uncertain by slack. */
+static bool cut_off(uint32_t t, double value, double slack, double y)
+{
+    if (fabs(value) <= slack)
+        return fabs(y) <= slack;
+    double lower = fabs(value) - slack, upper = fabs(value) + slack;
+    double spacing = prop_spacing(t, lower);
+    double cut = floor(lower / spacing) * spacing;
+    spacing = prop_spacing(t, upper);
+    return y == copysign(cut, value) || y == copysign(floor(upper / spacing) * spacing, value);
+}
+
+/* All heads bit for bit (zeros without sign). */
+static bool steps_match(const prop_explanation *e, int64_t n, prop_arithmetic arithmetic, double c,
+                        double s, int64_t *head)
 {
     const double *d = e->pair_data;
     int64_t heads = e->heads;
     uint32_t t = e->model.dtype;
+    bool cut =
+        arithmetic == PROP_ARITHMETIC_TRUNCATED || arithmetic == PROP_ARITHMETIC_TABLE_TRUNCATED;
     for (int64_t h = 0; h < n; h++) {
-        double x0 = d[h], x1 = d[h + heads];
-        double y0 = prop_round(t, prop_round(t, x0 * c) - prop_round(t, x1 * s));
-        double y1 = prop_round(t, prop_round(t, x1 * c) + prop_round(t, x0 * s));
-        if (y0 != d[h + 2 * heads] || y1 != d[h + 3 * heads]) {
+        double x0 = d[h], x1 = d[h + heads], y0 = d[h + 2 * heads], y1 = d[h + 3 * heads];
+        bool match;
+        if (cut) {
+            /* cos, sin and the f32 arithmetic: 3 u of f32, of the pair's norm */
+            double slack = 3 * 0x1p-24 * (fabs(x0) + fabs(x1)) * e->attention_factor;
+            match =
+                cut_off(t, x0 * c - x1 * s, slack, y0) && cut_off(t, x0 * s + x1 * c, slack, y1);
+        } else {
+            match = combine(t, arithmetic, x0 * c, -x1 * s) == y0 &&
+                    combine(t, arithmetic, x1 * c, x0 * s) == y1;
+        }
+        if (!match) {
             *head = (int64_t)d[h + 5 * heads];
             return false;
         }
@@ -315,32 +368,68 @@ static bool steps_match(const prop_explanation *e, int64_t n, double c, double s
     return true;
 }
 
-/* The values that cos or sin may take once rounded to storage, when the f32 value before lies
- * within `ulps` f32 ulp of exact: one, or the two beside a boundary. */
-static int table_values(uint32_t dtype, double exact, double ulps, double value[2])
+/* In place with one element overwritten before its partner has read it: what was read is y itself.
+ * Each component within the contract of what it was made from. */
+static judgement judge_overwritten(const prop_explanation *e, int64_t n, bool first, double c,
+                                   double s, double bound)
 {
-    double move_by = ulps * prop_spacing(ROPE_F32, exact);
-    value[0] = prop_round(dtype, exact - move_by);
-    value[1] = prop_round(dtype, exact + move_by);
+    const double *d = e->pair_data;
+    int64_t heads = e->heads;
+    double allowance = prop_subnormal_allowance(e->model.dtype);
+    judgement j = {.stands = true, .head = -1};
+    for (int64_t h = 0; h < n && j.stands; h++) {
+        double x0 = d[h], x1 = d[h + heads], y0 = d[h + 2 * heads], y1 = d[h + 3 * heads];
+        double a = first ? y0 : x0, b = first ? x1 : y1; /* what the later component reads */
+        double d0 = y0 - (x0 * c - b * s), d1 = y1 - (a * s + x1 * c);
+        double size = e->u * e->attention_factor * (fabs(x0) + fabs(x1) + fabs(a) + fabs(b)) / 2;
+        double error = sqrt(d0 * d0 + d1 * d1);
+        j.stands = error <= bound * size + allowance;
+        if (error > j.error_u * size)
+            j = (judgement){j.stands, error / size, (int64_t)d[h + 5 * heads]};
+    }
+    return j;
+}
+
+/* The values that cos or sin may take in the table, when the f32 value before lies within `ulps`
+ * f32 ulp of exact. Rounded to dtype: one, or the two beside a boundary. Not rounded: the f32
+ * values. */
+static int table_values(bool rounded, uint32_t dtype, double exact, int ulps, double value[3])
+{
+    double ulp = prop_spacing(ROPE_F32, exact);
+    if (!rounded) {
+        value[0] = (double)(float)exact;
+        value[1] = value[0] + ulp;
+        value[2] = value[0] - ulp;
+        return 3;
+    }
+    value[0] = prop_round(dtype, exact - ulps * ulp);
+    value[1] = prop_round(dtype, exact + ulps * ulp);
     return value[0] == value[1] ? 1 : 2;
 }
 
-static judgement judge_table(const prop_explanation *e, int64_t n, prop_arithmetic arithmetic,
-                             oracle_cos_sin_dd r)
+/* Against every table that the exact cos and sin may have been rounded to. */
+static judgement judge_table(const prop_explanation *e, int64_t n,
+                             const prop_combination *combination, oracle_cos_sin_dd r)
 {
-    double a = e->attention_factor, c[2], s[2];
+    prop_arithmetic arithmetic = combination->arithmetic;
+    bool rounded = arithmetic != PROP_ARITHMETIC_TRUNCATED &&
+                   arithmetic != PROP_ARITHMETIC_PRODUCTS &&
+                   arithmetic != PROP_ARITHMETIC_ONLY_COS_PRODUCT &&
+                   arithmetic != PROP_ARITHMETIC_ONLY_SIN_PRODUCT;
+    uint32_t dtype = e->model.table_rounded ? e->model.table_dtype : e->model.dtype;
+    double a = e->attention_factor, c[3], s[3];
     /* An attention factor: itself in f32 and its product are rounded too. */
-    double ulps = a == 1 ? 1 : 3;
-    int cs = table_values(e->model.dtype, a * r.cos.hi, ulps, c);
-    int ss = table_values(e->model.dtype, a * r.sin.hi, ulps, s);
+    int ulps = a == 1 ? 1 : 3;
+    int cs = table_values(rounded, dtype, a * r.cos.hi, ulps, c);
+    int ss = table_values(rounded, dtype, a * r.sin.hi, ulps, s);
     judgement best = {.stands = false, .error_u = INFINITY, .head = -1};
-    for (int i = 0; i < cs; i++)
+    for (int i = 0; i < cs && !(best.stands && bitwise(arithmetic)); i++)
         for (int j = 0; j < ss; j++) {
             judgement one = {.stands = true, .head = -1};
-            if (arithmetic == PROP_ARITHMETIC_STEPS)
-                one.stands = steps_match(e, n, c[i], s[j], &one.head);
+            if (bitwise(arithmetic))
+                one.stands = steps_match(e, n, arithmetic, c[i], s[j], &one.head);
             else
-                one = judge_rotation(e, n, c[i], s[j], 1.01, one);
+                one = judge_rotation(e, n, c[i], s[j], combination->bound_u, one);
             if ((one.stands && !best.stands) ||
                 (one.stands == best.stands && one.error_u < best.error_u))
                 best = one;
@@ -352,12 +441,19 @@ static judgement judge(const prop_explanation *e, int64_t n, const prop_combinat
                        oracle_cos_sin_dd r)
 {
     judgement fresh = {.stands = true, .head = -1};
-    if (combination->arithmetic != PROP_ARITHMETIC_ONE_ROUNDING)
-        return judge_table(e, n, combination->arithmetic, r);
-    if (e->model.dtype == ROPE_F64)
-        return judge_rotation_f64(e, n, r, combination->bound_u, fresh);
     double a = e->attention_factor;
-    return judge_rotation(e, n, a * r.cos.hi, a * r.sin.hi, combination->bound_u, fresh);
+    switch (combination->arithmetic) {
+    case PROP_ARITHMETIC_ONE_ROUNDING:
+        if (e->model.dtype == ROPE_F64)
+            return judge_rotation_f64(e, n, r, combination->bound_u, fresh);
+        return judge_rotation(e, n, a * r.cos.hi, a * r.sin.hi, combination->bound_u, fresh);
+    case PROP_ARITHMETIC_FIRST_OVERWRITTEN:
+    case PROP_ARITHMETIC_SECOND_OVERWRITTEN:
+        return judge_overwritten(e, n, combination->arithmetic == PROP_ARITHMETIC_FIRST_OVERWRITTEN,
+                                 a * r.cos.hi, a * r.sin.hi, combination->bound_u);
+    default:
+        return judge_table(e, n, combination, r);
+    }
 }
 
 static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n, int which,
@@ -469,6 +565,11 @@ const prop_combination *prop_explanation_results(prop_explanation *e, int *count
     return e->combinations;
 }
 
+bool prop_explanation_stands(const prop_explanation *e, int combination, int64_t pair)
+{
+    return !e->refuted[combination * e->model.pairs + pair];
+}
+
 double prop_explanation_frequency(const prop_explanation *e, int combination, int64_t pair)
 {
     const angle_set *set = &e->sets[combination / e->arithmetics];
@@ -499,6 +600,15 @@ const char *prop_arithmetic_text(prop_arithmetic arithmetic)
         "S0, a rotation with one rounding's error",
         "S1, cos and sin rounded to storage, then one rounding",
         "S2, cos, sin, products and sum each rounded to storage, bit for bit",
+        "the exact rotation cut off towards zero",
+        "cos and sin rounded to storage, the result cut off towards zero",
+        "products and sum rounded to storage, cos and sin not",
+        "cos, sin, the products with cos and the sum rounded to storage",
+        "cos, sin, the products with sin and the sum rounded to storage",
+        "the products with cos and the sum rounded to storage",
+        "the products with sin and the sum rounded to storage",
+        "in place, the first element overwritten before it was read",
+        "in place, the second element overwritten before it was read",
     };
     return arithmetic < PROP_ARITHMETICS ? texts[arithmetic] : "?";
 }

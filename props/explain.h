@@ -30,10 +30,20 @@ typedef enum prop_angle {
 } prop_angle;
 
 typedef enum prop_arithmetic {
-    PROP_ARITHMETIC_ONE_ROUNDING = 0, /* S0 */
-    PROP_ARITHMETIC_TABLE = 1,        /* S1 */
-    PROP_ARITHMETIC_STEPS = 2,        /* S2 */
-    PROP_ARITHMETICS = 3,
+    PROP_ARITHMETIC_ONE_ROUNDING = 0,    /* S0 */
+    PROP_ARITHMETIC_TABLE = 1,           /* S1 */
+    PROP_ARITHMETIC_STEPS = 2,           /* S2 */
+    PROP_ARITHMETICS_RIGHT = 3,          /* those before are right, those from here on are faults */
+    PROP_ARITHMETIC_TRUNCATED = 3,       /* the exact rotation, cut off towards zero */
+    PROP_ARITHMETIC_TABLE_TRUNCATED = 4, /* S1, its last rounding cut off */
+    PROP_ARITHMETIC_PRODUCTS = 5,        /* S2 without the rounding of cos and sin */
+    PROP_ARITHMETIC_COS_PRODUCT = 6,     /* S1, and the products with cos rounded */
+    PROP_ARITHMETIC_SIN_PRODUCT = 7,     /* S1, and the products with sin rounded */
+    PROP_ARITHMETIC_ONLY_COS_PRODUCT = 8,    /* S0, and the products with cos rounded */
+    PROP_ARITHMETIC_ONLY_SIN_PRODUCT = 9,    /* S0, and the products with sin rounded */
+    PROP_ARITHMETIC_FIRST_OVERWRITTEN = 10,  /* in place: y1 made from y0 in the place of x0 */
+    PROP_ARITHMETIC_SECOND_OVERWRITTEN = 11, /* in place: y0 made from y1 in the place of x1 */
+    PROP_ARITHMETICS = 12,
 } prop_arithmetic;
 
 /* What to explain a dump by. Arrays have one entry for each pair and are the caller's. */
@@ -45,6 +55,12 @@ typedef struct prop_model {
     const int32_t *steps;        /* how far f may lie from theta, in steps of the working format */
     oracle_dd attention_factor;  /* > 0 */
     uint32_t input_dtype, dtype; /* rope_dtype of x; of y, whose u the contract is in */
+    /* What only the search for a fault sets; all zero for a verdict. */
+    uint32_t arithmetics;              /* bits 1 << prop_arithmetic; 0 = right ones of the dtype */
+    bool table_rounded, angle_rounded; /* cos and sin of S1; the angle: */
+    uint32_t table_dtype, angle_dtype; /* rounded to this dtype */
+    int64_t partner;                   /* distance of a pair's elements; 0 = as pairing says */
+    double contract;                   /* in u, for every angle; 0 = prop_contract */
 } prop_model;
 
 /* The contract: the largest normwise error of a pair in u that arithmetic S0 or S1 after this angle
@@ -113,6 +129,9 @@ const prop_combination *prop_explanation_results(prop_explanation *e, int *count
  * theta of those that explain all tokens; NaN where none does. */
 double prop_explanation_frequency(const prop_explanation *e, int combination, int64_t pair);
 
+/* Whether a combination still explains a pair. */
+bool prop_explanation_stands(const prop_explanation *e, int combination, int64_t pair);
+
 /* "A3 (f32 product of position and inverse frequency)" and so on. */
 const char *prop_angle_text(prop_angle angle);
 const char *prop_arithmetic_text(prop_arithmetic arithmetic);
@@ -124,7 +143,7 @@ static inline int64_t prop_first_element(const prop_model *m, int64_t pair)
 }
 static inline int64_t prop_partner_distance(const prop_model *m)
 {
-    return m->pairing == ROPE_HALF ? m->pairs : 1;
+    return m->partner > 0 ? m->partner : m->pairing == ROPE_HALF ? m->pairs : 1;
 }
 
 #endif

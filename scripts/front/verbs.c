@@ -16,5 +16,6 @@ const front_entry front_verbs[] = {
     {"compare", "two files of bench against each other; exit 1 on a regression", verb_compare},
     {"pick", "the fastest kernel that keeps an error budget", verb_pick},
     {"report", "a page, figures and tables from the rows of verify and bench", verb_report},
+    {"identify", "which spec and which fault explain a dump", verb_identify},
     {NULL, NULL, NULL},
 };

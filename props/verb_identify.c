@@ -1,0 +1,218 @@
+/* `tightrope identify`: which spec and which fault explain a dump. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "props/identify.h"
+#include "scripts/front/rows.h"
+#include "scripts/front/verbs.h"
+
+static const char synopsis[] =
+    "identify --input X.npy --output Y.npy [--positions P] [--spec S] [--layout L] "
+    "[--angle any|f64] [--input-k XK.npy --output-k YK.npy] [--csv[=FILE]]";
+
+typedef struct {
+    const char *input, *output, *input_k, *output_k, *positions, *spec, *layout, *angle, *csv;
+} arguments;
+
+static bool identify_one(const arguments *a, const char *input, const char *output,
+                         const rope_spec *declared, prop_identity *identity, rope_error *error)
+{
+    prop_layout layout = PROP_LAYOUT_DEFAULT;
+    uint32_t angles = (1u << PROP_ANGLES) - 1;
+    if (a->angle != NULL && strcmp(a->angle, "f64") == 0)
+        angles = 1u << PROP_ANGLE_EXACT;
+    else if (a->angle != NULL && strcmp(a->angle, "any") != 0)
+        return rope_fail(error, "--angle '%s', expected any or f64", a->angle);
+    if (a->layout != NULL && !prop_layout_parse(a->layout, &layout, error))
+        return false;
+    prop_dump dump;
+    prop_sample sample;
+    if (!prop_dump_open(input, output, a->positions, layout, &dump, error))
+        return false;
+    bool good = prop_sample_read(&dump, &sample, error);
+    if (good) {
+        good = prop_identify(&sample, declared, angles, identity, error);
+        prop_sample_free(&sample);
+    }
+    prop_dump_close(&dump);
+    return good;
+}
+
+static void print_answer(const prop_answer *a)
+{
+    printf("spec: %s\nfault: %s\n", a->spec, a->fault);
+    if (a->detail[0] != '\0')
+        printf("detail: %s\n", a->detail);
+    if (a->follows[0] != '\0')
+        printf("follows: %s\n", a->follows);
+    if (a->pipeline[0] != '\0')
+        printf("pipeline: %s\n", a->pipeline);
+    if (a->presets[0] != '\0')
+        printf("presets: %s\n", a->presets);
+    printf("residual: %.4g u root mean square against exact angles\n", a->residual_u);
+}
+
+static void print_identity(const char *tensor, const prop_identity *id)
+{
+    if (tensor != NULL)
+        printf("tensor: %s\n", tensor);
+    if (!id->told)
+        printf("cannot tell%s: %s\n", id->fitting > 1 ? ", these fit alike" : "", id->decide);
+    for (int i = 0; i < id->fitting && i < id->count; i++)
+        print_answer(&id->answers[i]);
+    if (id->count > id->fitting)
+        printf("runners-up:\n");
+    for (int i = id->fitting; i < id->count; i++)
+        printf("  %.4g u  fault: %s  spec: %s%s%s\n", id->answers[i].residual_u,
+               id->answers[i].fault,
+               id->answers[i].follows[0] ? id->answers[i].follows : id->answers[i].spec,
+               id->answers[i].detail[0] ? "  " : "", id->answers[i].detail);
+}
+
+static bool write_csv(const char *path, const prop_identity *q, const prop_identity *k,
+                      rope_error *error)
+{
+    rows_writer *w = rows_create(
+        path, "tensor,rank,explains,fault,detail,spec,follows,pipeline,residual_u", error);
+    if (w == NULL)
+        return false;
+    for (int pass = 0; pass < (k != NULL ? 2 : 1); pass++) {
+        const prop_identity *id = pass == 0 ? q : k;
+        for (int i = 0; i < id->count; i++) {
+            const prop_answer *a = &id->answers[i];
+            rows_text(w, pass == 0 ? "q" : "k");
+            rows_integer(w, i + 1);
+            rows_text(w, a->explains ? "yes" : "no");
+            rows_text(w, a->fault);
+            rows_text(w, a->detail);
+            rows_text(w, a->spec);
+            rows_text(w, a->follows);
+            rows_text(w, a->pipeline);
+            rows_number(w, a->residual_u);
+            rows_end(w);
+        }
+    }
+    return rows_commit(w, error);
+}
+
+/* The text of a spec's value of a key, up to the comma; "" where it has none. */
+static void value_of(const char *spec, const char *key, char *text, size_t size)
+{
+    size_t length = strlen(key);
+    text[0] = '\0';
+    for (const char *at = spec; at != NULL && *at != '\0'; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, key, length) == 0 && at[length] == '=') {
+            snprintf(text, size, "%.*s", (int)strcspn(at + length + 1, ","), at + length + 1);
+            return;
+        }
+    }
+}
+
+/* q and k together: what two right halves can still get wrong. NULL: nothing. */
+static const char *joint_fault(const prop_identity *q, const prop_identity *k)
+{
+    if (!q->told || !k->told)
+        return NULL;
+    const prop_answer *a = &q->answers[0], *b = &k->answers[0];
+    char x[40], y[40];
+    value_of(a->follows[0] ? a->follows : a->spec, "pairing", x, sizeof x);
+    value_of(b->follows[0] ? b->follows : b->spec, "pairing", y, sizeof y);
+    if (strcmp(x, y) != 0)
+        return "F2 mixed-q-k-pairing";
+    bool q_off = strncmp(a->fault, "F26", 3) == 0, k_off = strncmp(b->fault, "F26", 3) == 0;
+    if (q_off != k_off || (q_off && strcmp(a->detail, b->detail) != 0))
+        return "F26 position-off-by-one";
+    return NULL;
+}
+
+static void print_joint(const prop_identity *q, const prop_identity *k)
+{
+    const char *joint = joint_fault(q, k);
+    if (joint != NULL) {
+        printf("spec: %s\nfault: %s\n", q->answers[0].spec, joint);
+        printf("detail: q and k are rotated differently: scores depend on absolute positions\n");
+    } else if (q->told && k->told && strcmp(q->answers[0].fault, k->answers[0].fault) == 0) {
+        print_answer(&q->answers[0]);
+        printf("q and k alike\n");
+        return;
+    }
+    print_identity("q", q);
+    print_identity("k", k);
+}
+
+static int run(const arguments *a)
+{
+    rope_error error;
+    rope_spec spec;
+    const rope_spec *declared = a->spec != NULL ? &spec : NULL;
+    if (a->spec != NULL && !rope_spec_parse(a->spec, &spec, &error))
+        return front_usage("identify", "%s", error.text);
+    prop_identity *q = calloc(2, sizeof *q), *k = q != NULL ? q + 1 : NULL;
+    bool good = q != NULL || rope_fail(&error, "out of memory");
+    good = good && identify_one(a, a->input, a->output, declared, q, &error) &&
+           (a->input_k == NULL || identify_one(a, a->input_k, a->output_k, declared, k, &error));
+    const prop_identity *second = a->input_k != NULL ? k : NULL;
+    bool to_stdout = a->csv != NULL && (*a->csv == '\0' || strcmp(a->csv, "-") == 0);
+    if (good && a->csv != NULL)
+        good = write_csv(a->csv, q, second, &error);
+    if (good && !to_stdout && second != NULL)
+        print_joint(q, second);
+    else if (good && !to_stdout)
+        print_identity(NULL, q);
+    int status = !good                             ? front_usage("identify", "%s", error.text)
+                 : q->told && (!second || k->told) ? FRONT_HOLDS
+                                                   : FRONT_FAILS;
+    free(q);
+    if (declared != NULL)
+        rope_spec_free(&spec);
+    return status;
+}
+
+int verb_identify(int argc, char **argv)
+{
+    arguments a = {0};
+    const front_option options[] = {
+        {.name = "input",
+         .argument = "X",
+         .help = "what the kernel was given: .npy, or "
+                 ".safetensors:TENSOR; f32, f64, f16 or bf16",
+         .value = &a.input},
+        {.name = "output", .argument = "Y", .help = "what it returned", .value = &a.output},
+        {.name = "positions",
+         .argument = "P",
+         .help = "a:b, a:b:step, a comma list, or a .npy; without: consecutive ones are assumed",
+         .value = &a.positions},
+        {.name = "spec",
+         .argument = "S",
+         .help = "what it should be: then a right RoPE of another spec is a fault",
+         .value = &a.spec},
+        {.name = "layout",
+         .argument = "L",
+         .help = "td, thd, htd, bhtd or bthd; default by the number of dimensions: td, thd, bhtd",
+         .value = &a.layout},
+        {.name = "angle",
+         .argument = "any|f64",
+         .help = "f64: f32 angles are a fault",
+         .value = &a.angle},
+        {.name = "input-k",
+         .argument = "XK",
+         .help = "the same of k, seen together with q",
+         .value = &a.input_k},
+        {.name = "output-k", .argument = "YK", .help = "", .value = &a.output_k},
+        {.name = "csv", .argument = "[FILE]", .help = "the answers as CSV", .value = &a.csv},
+        {0}};
+    int status = front_parse(argc, argv, synopsis,
+                             "Says which spec and which fault explain a dump, or that it cannot "
+                             "tell and what would decide (exit 1).",
+                             options, NULL);
+    if (status != -1)
+        return status;
+    if (a.input == NULL || a.output == NULL)
+        return front_usage("identify", "%s is missing, see `tightrope identify --help`",
+                           a.input == NULL ? "--input" : "--output");
+    if ((a.input_k == NULL) != (a.output_k == NULL))
+        return front_usage("identify", "--input-k and --output-k go together");
+    return run(&a);
+}
