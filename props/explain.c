@@ -117,9 +117,9 @@ static bool add_set(prop_explanation *e, prop_angle angle, uint32_t format)
     for (int s = 0; s < e->arithmetics; s++)
         e->combinations[e->set_count * e->arithmetics + s] =
             (prop_combination){.angle = angle,
-                               .arithmetic = (prop_arithmetic)s,
+                               .arithmetic = e->arithmetic[s],
                                .format = format,
-                               .bound_u = s == PROP_ARITHMETIC_STEPS ? 0 : prop_contract(m, angle),
+                               .bound_u = bitwise(e->arithmetic[s]) ? 0 : prop_contract(m, angle),
                                .first = {-1, -1, -1},
                                .worst = {-1, -1, -1}};
     e->set_count++;
@@ -332,11 +332,9 @@ static bool cut_off(uint32_t t, double value, double slack, double y)
 {
     if (fabs(value) <= slack)
         return fabs(y) <= slack;
-    double lower = fabs(value) - slack, upper = fabs(value) + slack;
-    double spacing = prop_spacing(t, lower);
-    double cut = floor(lower / spacing) * spacing;
-    spacing = prop_spacing(t, upper);
-    return y == copysign(cut, value) || y == copysign(floor(upper / spacing) * spacing, value);
+    double lower = fabs(value) - slack, spacing = prop_spacing(t, lower);
+    return (signbit(y) != 0) == (signbit(value) != 0) &&
+           fabs(y) >= floor(lower / spacing) * spacing && fabs(y) <= fabs(value) + slack;
 }
 
 /* All heads bit for bit (zeros without sign). */

@@ -71,7 +71,9 @@ static void try_all(inquiry *q, int64_t from)
         prop_hypothesis *h = q->all.items[i];
         prop_screen(h, q->sample);
         bool recipe = h->recipe != PROP_RECIPE_NONE && h->recipe != PROP_RECIPE_MISMATCHED;
-        if (h->share >= (recipe ? 0.5 : NEAR))
+        /* A recurrence drifts far from exact angles, but not like a wrong spec: to all sides. */
+        double chord = h->median * rope_dtype_unit_roundoff(q->sample->dtype);
+        if (recipe ? chord < 0.3 : h->share >= NEAR)
             try_one(q, h);
     }
 }
@@ -338,4 +340,34 @@ bool prop_identify(const prop_sample *sample, const rope_spec *declared, uint32_
         rope_fail(error, "out of memory, or the spec does not resolve");
     prop_hypotheses_free(&q.all);
     return q.good;
+}
+
+/* The text of a spec's value of a key, up to the comma; "" where it has none. */
+static void value_of(const char *spec, const char *key, char *text, size_t size)
+{
+    size_t length = strlen(key);
+    text[0] = '\0';
+    for (const char *at = spec; at != NULL && *at != '\0'; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, key, length) == 0 && at[length] == '=') {
+            snprintf(text, size, "%.*s", (int)strcspn(at + length + 1, ","), at + length + 1);
+            return;
+        }
+    }
+}
+
+const char *prop_joint_fault(const prop_identity *q, const prop_identity *k)
+{
+    if (!q->told || !k->told)
+        return NULL;
+    const prop_answer *a = &q->answers[0], *b = &k->answers[0];
+    char x[40], y[40];
+    value_of(a->follows[0] ? a->follows : a->spec, "pairing", x, sizeof x);
+    value_of(b->follows[0] ? b->follows : b->spec, "pairing", y, sizeof y);
+    if (strcmp(x, y) != 0)
+        return "F2 mixed-q-k-pairing";
+    bool q_off = strncmp(a->fault, "F26", 3) == 0, k_off = strncmp(b->fault, "F26", 3) == 0;
+    if (q_off != k_off || (q_off && strcmp(a->detail, b->detail) != 0))
+        return "F26 position-off-by-one";
+    return NULL;
 }

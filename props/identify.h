@@ -105,4 +105,8 @@ typedef struct prop_identity {
 bool prop_identify(const prop_sample *sample, const rope_spec *declared, uint32_t angles,
                    prop_identity *identity, rope_error *error);
 
+/* q and k together: what two tensors that are each explained can still get wrong, "F2
+ * mixed-q-k-pairing" or "F26 position-off-by-one"; NULL = nothing. */
+const char *prop_joint_fault(const prop_identity *q, const prop_identity *k);
+
 #endif

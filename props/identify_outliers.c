@@ -193,7 +193,7 @@ static prop_hypothesis *other_position(const survey *v)
 
 /* From some pair on, both elements of the pairs, or the second ones (a tail in memory under half
  * pairing), equal the input, in every row; no other pair is wrong. */
-static prop_hypothesis *untouched_tail(const survey *v)
+static prop_hypothesis *untouched_tail(survey *v)
 {
     const prop_sample *s = v->sample;
     const prop_model *m = &v->right->model;
@@ -216,7 +216,10 @@ static prop_hypothesis *untouched_tail(const survey *v)
             int64_t a = row * d + prop_first_element(m, i), b = a + distance;
             if (s->x[b] != s->y[b] || (both && s->x[a] != s->y[a]))
                 return NULL;
+            v->wrong[a] = v->wrong[b] = true; /* slow pairs are within tolerance, but untouched */
         }
+    if (!rest_explained(v, false))
+        return NULL;
     char detail[256];
     snprintf(detail, sizeof detail, "%s of pairs %lld to %lld equal the input",
              both ? "both elements" : "the second elements", (long long)from,
@@ -253,10 +256,10 @@ prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *
             found = unrotated_rows(&v);
             found = found != NULL ? found : copied_rows(&v);
         }
-        if (found == NULL && rest_explained(&v, false)) {
+        if (found == NULL && rest_explained(&v, false))
+            found = few_elements(&v);
+        if (found == NULL)
             found = untouched_tail(&v);
-            found = found != NULL ? found : few_elements(&v);
-        }
         if (found == NULL && rest_explained(&v, true))
             found = other_position(&v);
     }

@@ -96,40 +96,9 @@ static bool write_csv(const char *path, const prop_identity *q, const prop_ident
     return rows_commit(w, error);
 }
 
-/* The text of a spec's value of a key, up to the comma; "" where it has none. */
-static void value_of(const char *spec, const char *key, char *text, size_t size)
-{
-    size_t length = strlen(key);
-    text[0] = '\0';
-    for (const char *at = spec; at != NULL && *at != '\0'; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, key, length) == 0 && at[length] == '=') {
-            snprintf(text, size, "%.*s", (int)strcspn(at + length + 1, ","), at + length + 1);
-            return;
-        }
-    }
-}
-
-/* q and k together: what two right halves can still get wrong. NULL: nothing. */
-static const char *joint_fault(const prop_identity *q, const prop_identity *k)
-{
-    if (!q->told || !k->told)
-        return NULL;
-    const prop_answer *a = &q->answers[0], *b = &k->answers[0];
-    char x[40], y[40];
-    value_of(a->follows[0] ? a->follows : a->spec, "pairing", x, sizeof x);
-    value_of(b->follows[0] ? b->follows : b->spec, "pairing", y, sizeof y);
-    if (strcmp(x, y) != 0)
-        return "F2 mixed-q-k-pairing";
-    bool q_off = strncmp(a->fault, "F26", 3) == 0, k_off = strncmp(b->fault, "F26", 3) == 0;
-    if (q_off != k_off || (q_off && strcmp(a->detail, b->detail) != 0))
-        return "F26 position-off-by-one";
-    return NULL;
-}
-
 static void print_joint(const prop_identity *q, const prop_identity *k)
 {
-    const char *joint = joint_fault(q, k);
+    const char *joint = prop_joint_fault(q, k);
     if (joint != NULL) {
         printf("spec: %s\nfault: %s\n", q->answers[0].spec, joint);
         printf("detail: q and k are rotated differently: scores depend on absolute positions\n");
