@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     for (const front_entry *e = front_verbs; e->name != NULL; e++)
         if (strcmp(e->name, argv[1]) == 0) {
             int status = e->run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0 || ferror(stdout))
+            if ((fflush(stdout) != 0 || ferror(stdout)) && status != FRONT_USAGE)
                 return front_usage(e->name, "cannot write to standard output");
             return status;
         }
