@@ -62,7 +62,9 @@ bool figure_trade_off(const report_model *model, const char *dtype, const char *
              cut.spec, cut.tokens, cut.heads);
     figure_begin(out, name, title, "time, ns per element (CPU time, median)",
                  "largest normwise error of the timed output, in u");
-    fputs("set logscale xy 10\nset offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06\n", out);
+    fputs("set logscale xy 10\nset autoscale fix\nset offsets graph 0.06, graph 0.06, graph 0.06, "
+          "graph 0.06\n",
+          out);
     figure_tics(out, 'x');
     if (spans_decades(points, count))
         fputs("set format y '%g'\n", out);
