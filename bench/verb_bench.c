@@ -1,226 +1,18 @@
 /* `tightrope bench`: times kernels beside the floors, checks what it timed, writes bench.csv. */
-#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/drift.h"
 #include "bench/goals.h"
-#include "bench/grid.h"
 #include "bench/process.h"
 #include "bench/rows.h"
+#include "bench/session.h"
 #include "impl/registry.h"
 #include "scripts/front/environment.h"
 #include "scripts/front/verbs.h"
 
-/* Wall-clock seconds that the in-process part of the quick level may take in all. */
-static const double quick_budget = 60;
-/* 12 runs: the 95 % interval of the median is the 3rd to the 10th; 6 is the least that has one. */
-enum { COLD_RUNS = 12, LEAST_ROUNDS = 6, DEFAULT_SEED = 1 };
-
-typedef struct {
-    const char *kernels, *dtypes, *shapes, *level, *plugin, *csv, *seed_text;
-    front_values specs;
-    bool once, no_processes, goals;
-    uint64_t seed;
-    bool full;
-} options;
-
-typedef struct {
-    bench_request request;
-    const rope_kernel **kernels;
-    bench_problem *problems;
-    bench_shape *shapes;
-    bench_point *points; /* of the grid, then the cold ones */
-    bench_result *results;
-    size_t count, cold_from;
-    bench_effort effort;
-} session;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static bool add_kernel(const char *name, void *context, rope_error *error)
-{
-    session *s = context;
-    const rope_kernel *kernel = rope_registry_find(name);
-    if (kernel == NULL)
-        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", name);
-    const rope_kernel **kernels =
-        realloc(s->kernels, (s->request.kernel_count + 1) * sizeof *kernels);
-    if (kernels == NULL)
-        return rope_fail(error, "out of memory");
-    s->kernels = kernels;
-    s->kernels[s->request.kernel_count++] = kernel;
-    return true;
-}
-
-static bool add_all_kernels(session *s, rope_error *error)
-{
-    size_t count;
-    const rope_header *const *headers = rope_registry(&count);
-    for (size_t i = 0; i < count; i++)
-        if (headers[i]->kind == ROPE_ROTATION &&
-            !add_kernel(((const rope_kernel *)headers[i])->name, s, error))
-            return false;
-    return true;
-}
-
-static bool add_dtype(const char *name, void *context, rope_error *error)
-{
-    int dtype = rope_dtype_from_name(name);
-    if (dtype < 0)
-        return rope_fail(error, "unknown dtype '%s', expected f32, f16, bf16 or f64", name);
-    *(uint32_t *)context |= 1u << dtype;
-    return true;
-}
-
-static bool add_problems(session *s, const options *o, rope_error *error)
-{
-    char texts[BENCH_MOST_SPECS][64];
-    int usual = o->specs.count > 0 ? 0 : bench_usual_specs(o->full, texts);
-    size_t count = (size_t)(usual > 0 ? usual : o->specs.count);
-    s->problems = calloc(count, sizeof *s->problems);
-    if (s->problems == NULL)
-        return rope_fail(error, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        if (!bench_problem_new(usual > 0 ? texts[i] : o->specs.items[i], !o->once, &s->problems[i],
-                               error))
-            return false;
-        s->request.problem_count++;
-    }
-    return true;
-}
-
-/* Largest tensor: 4 GiB; two of them are allocated. */
-static bool check_sizes(const session *s, rope_error *error)
-{
-    for (size_t p = 0; p < s->request.problem_count; p++)
-        for (size_t i = 0; i < s->request.shape_count; i++) {
-            const bench_shape *shape = &s->request.shapes[i];
-            if (shape->tokens * shape->heads > ((int64_t)1 << 29) / s->problems[p].spec.head_dim)
-                return rope_fail(error,
-                                 "shape %lldx%lld with head_dim %lld is too large, expected at "
-                                 "most 2^29 elements",
-                                 (long long)shape->tokens, (long long)shape->heads,
-                                 (long long)s->problems[p].spec.head_dim);
-        }
-    return true;
-}
-
-static bool session_new(session *s, const options *o, rope_error *error)
-{
-    uint32_t dtypes = 0;
-    *s = (session){0};
-    bool good =
-        (o->kernels ? front_split(o->kernels, add_kernel, s, error) : add_all_kernels(s, error)) &&
-        (o->dtypes == NULL || front_split(o->dtypes, add_dtype, &dtypes, error)) &&
-        add_problems(s, o, error);
-    if (!good)
-        return false;
-    if (o->shapes != NULL) {
-        if (!bench_shapes_parse(o->shapes, &s->shapes, &s->request.shape_count, error))
-            return false;
-        s->request.shapes = s->shapes;
-    } else {
-        s->request.shapes = bench_usual_shapes;
-        s->request.shape_count = BENCH_USUAL_SHAPES;
-    }
-    s->request.kernels = s->kernels;
-    s->request.problems = s->problems;
-    s->request.dtypes =
-        dtypes ? dtypes : 1u << ROPE_F32 | 1u << ROPE_F16 | 1u << ROPE_BF16 | 1u << ROPE_F64;
-    s->request.thin = !o->full && o->shapes == NULL;
-    s->effort = (bench_effort){.rounds = o->full ? 24 : 12,
-                               .seconds = 0.01,
-                               .seed = o->seed,
-                               .checked_tokens = o->full ? 64 : 16};
-    return check_sizes(s, error);
-}
-
-static void session_free(session *s)
-{
-    for (size_t i = 0; i < s->request.problem_count; i++)
-        bench_problem_free(&s->problems[i]);
-    free(s->problems);
-    free(s->kernels);
-    free(s->shapes);
-    free(s->points);
-    free(s->results);
-}
-
-/* A cold run of each kernel: the first of its points at 1 token and at 512 (or at each shape that
- * was asked for), out of place. */
-static void add_cold_points(session *s)
-{
-    s->cold_from = s->count;
-    size_t grid = s->count;
-    for (size_t k = 0; k < s->request.kernel_count; k++)
-        for (size_t i = 0; i < s->request.shape_count; i++) {
-            const bench_shape *shape = &s->request.shapes[i];
-            if (s->request.shapes == bench_usual_shapes && shape->tokens != 1 &&
-                shape->tokens != 512)
-                continue;
-            for (size_t p = 0; p < grid; p++)
-                if (s->points[p].kernel == s->kernels[k] && s->points[p].tokens == shape->tokens &&
-                    s->points[p].heads == shape->heads) {
-                    bench_point cold = s->points[p];
-                    cold.mode = BENCH_COLD;
-                    cold.in_place = false;
-                    if ((cold.kernel->cpu_features & ~rope_cpu_features()) == 0)
-                        s->points[s->count++] = cold;
-                    break;
-                }
-        }
-}
-
-static bool make_points(session *s, bool processes, rope_error *error)
-{
-    s->points = bench_grid(&s->request, &s->count);
-    size_t most = s->count + s->request.kernel_count * s->request.shape_count;
-    bench_point *grown = s->points ? realloc(s->points, (most + 1) * sizeof *s->points) : NULL;
-    if (grown != NULL)
-        s->points = grown;
-    s->results = calloc(most + 1, sizeof *s->results);
-    if (grown == NULL || s->results == NULL)
-        return rope_fail(error, "out of memory");
-    s->cold_from = s->count;
-    if (processes)
-        add_cold_points(s);
-    return true;
-}
-
-static bool measure_all(session *s, const options *o, rope_error *error)
-{
-    front_progress progress;
-    bench_buffers kept = {0};
-    bool good = true;
-    front_progress_begin(&progress, "bench", (double)s->count);
-    double started = now();
-    for (size_t i = 0; good && i < s->count; i++) {
-        bench_effort effort = s->effort;
-        effort.kept = &kept;
-        if (i < s->cold_from && !o->full) {
-            /* What is left is shared out: rounds and two more for the calibration, 3 subjects. */
-            double share = (quick_budget - (now() - started)) / (double)(s->cold_from - i);
-            if (share < 0)
-                effort.rounds = LEAST_ROUNDS;
-            effort.seconds = fmin(5e-3, fmax(2e-4, share / (3 * (effort.rounds + 2))));
-        }
-        good = i < s->cold_from ? bench_measure(&s->points[i], &effort, &s->results[i], error)
-                                : bench_process_measure(&s->points[i], o->plugin, COLD_RUNS,
-                                                        &effort, &s->results[i], error);
-        front_progress_update(&progress, (double)(i + 1));
-    }
-    front_progress_end(&progress);
-    bench_buffers_free(&kept);
-    return good;
-}
+enum { DEFAULT_SEED = 1 };
 
 /* A number of the table; "-" where there is none. */
 static const char *cell(char text[24], const char *format, double value)
@@ -231,7 +23,7 @@ static const char *cell(char text[24], const char *format, double value)
     return text;
 }
 
-static void print_table(const session *s)
+static void print_table(const bench_session *s)
 {
     printf("%-16s %-11s %-4s %9s %-12s %-3s %10s %21s %9s %9s %9s  %s\n", "kernel", "pairing",
            "type", "shape", "mode", "in", "ns/element", "95 % interval", "x memcpy", "x scale",
@@ -253,29 +45,49 @@ static void print_table(const session *s)
     }
 }
 
-/* Rows to --csv, the record of the run beside them. */
-static bool write_rows(const session *s, const options *o, front_run *run, rope_error *error)
+/* Writes the record of the run beside the rows, then the rows; w is gone afterwards. */
+static bool write_rows(const bench_session *s, const bench_options *o, front_run *run,
+                       rows_writer *w, rope_error *error)
 {
-    if (!front_run_finish(run, error))
+    if (!front_run_write_beside(run, o->csv, error)) {
+        rows_abandon(w);
         return false;
-    rows_writer *w = rows_create(o->csv, bench_columns, error);
-    if (w == NULL)
-        return false;
+    }
     for (size_t i = 0; i < s->count; i++)
         bench_write_row(w, run->id, &s->points[i], &s->results[i]);
-    if (*o->csv != '\0' && strcmp(o->csv, "-") != 0) {
-        char *copy = strdup(o->csv);
-        bool good = copy != NULL && front_run_write(run, dirname(copy), error);
-        free(copy);
-        if (!good) {
-            rows_abandon(w);
-            return false;
-        }
-    }
     return rows_commit(w, error);
 }
 
-static int run_bench(session *s, const options *o, int argc, char **argv)
+static bool measure(bench_session *s, const bench_options *o, front_run *run, rope_error *error)
+{
+    /* Opened first: what cannot be written must show before the work. */
+    rows_writer *w = o->csv != NULL ? rows_create(o->csv, bench_columns, error) : NULL;
+    if (o->csv != NULL && w == NULL)
+        return false;
+    if (!o->full)
+        front_run_note(run, "grid",
+                       s->request.thin ? bench_thinning : "quick: 12 samples of 0.2 to 5 ms");
+    char drift[256];
+    bool good = bench_session_run(s, o, error);
+    if (good) {
+        bench_drift(s->points, s->results, s->cold_from, drift, sizeof drift);
+        front_run_note(run, "floors", drift);
+        good = front_run_finish(run, error);
+    }
+    if (!good) {
+        if (w != NULL)
+            rows_abandon(w);
+        return false;
+    }
+    if (w != NULL)
+        good = write_rows(s, o, run, w, error);
+    else
+        print_table(s);
+    fprintf(stderr, "floors %s\n", drift);
+    return good;
+}
+
+static int run_bench(bench_session *s, const bench_options *o, int argc, char **argv)
 {
     rope_error error;
     front_run run;
@@ -283,26 +95,13 @@ static int run_bench(session *s, const options *o, int argc, char **argv)
     if (processes && !bench_process_available())
         return front_missing("bench", "hyperfine is missing; install it with `apt-get install "
                                       "hyperfine`, or give --no-processes");
-    if (!oracle_self_test(&error) || !make_points(s, processes, &error) ||
+    if (!oracle_self_test(&error) || !bench_session_plan(s, processes, &error) ||
         !front_run_begin(&run, argc, argv, o->seed, &error))
         return front_usage("bench", "%s", error.text);
-    if (!o->full)
-        front_run_note(&run, "grid",
-                       s->request.thin ? bench_thinning : "quick: 12 samples of 0.2 to 5 ms");
-    char drift[256];
-    bool good = measure_all(s, o, &error);
-    if (good) {
-        bench_drift(s->points, s->results, s->cold_from, drift, sizeof drift);
-        front_run_note(&run, "floors", drift);
-        if (o->csv != NULL)
-            good = write_rows(s, o, &run, &error);
-        else
-            print_table(s);
-    }
+    bool good = measure(s, o, &run, &error);
     front_run_free(&run);
     if (!good)
         return front_usage("bench", "%s", error.text);
-    fprintf(stderr, "floors %s\n", drift);
     int status = FRONT_HOLDS;
     for (size_t i = 0; i < s->count; i++)
         if (s->results[i].verdict == BENCH_FAIL)
@@ -310,7 +109,7 @@ static int run_bench(session *s, const options *o, int argc, char **argv)
     return status;
 }
 
-static int run_once(const session *s, const options *o)
+static int run_once(const bench_session *s, const bench_options *o)
 {
     rope_error error;
     bench_point point = {.kernel = o->kernels ? s->kernels[0] : NULL,
@@ -329,7 +128,7 @@ static int run_once(const session *s, const options *o)
                                                : front_usage("bench", "%s", error.text);
 }
 
-static int run_goals(const options *o)
+static int run_goals(const bench_options *o)
 {
     rope_error error;
     bool all_met;
@@ -340,7 +139,7 @@ static int run_goals(const options *o)
 
 int verb_bench(int argc, char **argv)
 {
-    options o = {.seed = DEFAULT_SEED};
+    bench_options o = {.seed = DEFAULT_SEED};
     const front_option table[] = {
         {.name = "kernel", .argument = "A,B", .help = "kernels; default all", .value = &o.kernels},
         {.name = "spec",
@@ -381,7 +180,7 @@ int verb_bench(int argc, char **argv)
     if (status != -1)
         return status;
     rope_error error;
-    session s;
+    bench_session s;
     o.full = o.level != NULL && strcmp(o.level, "full") == 0;
     if (o.level != NULL && !o.full && strcmp(o.level, "quick") != 0)
         return front_usage("bench", "unknown level '%s', expected quick or full", o.level);
@@ -389,11 +188,11 @@ int verb_bench(int argc, char **argv)
         return front_usage("bench", "%s", error.text);
     if (o.goals)
         return run_goals(&o);
-    if (session_new(&s, &o, &error))
+    if (bench_session_new(&s, &o, &error))
         status = o.once ? run_once(&s, &o) : run_bench(&s, &o, argc, argv);
     else
         status = front_usage("bench", "%s", error.text);
-    session_free(&s);
+    bench_session_free(&s);
     free(o.specs.items);
     return status;
 }

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,9 +281,7 @@ bool certify_out_finish(certify_out *out, rope_error *error)
         if (!front_run_finish(&out->run, error) || !write_rows(out, error))
             return false;
         if (*out->csv != '\0' && strcmp(out->csv, "-") != 0) {
-            char *copy = strdup(out->csv);
-            bool good = copy != NULL && front_run_write(&out->run, dirname(copy), error);
-            free(copy);
+            bool good = front_run_write_beside(&out->run, out->csv, error);
             if (!good)
                 return false;
         }

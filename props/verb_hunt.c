@@ -1,7 +1,6 @@
 /* `tightrope hunt`: the largest errors that can be found, beside random sampling's, exhaustive
  * certification's and the contract; with --stages where errors come from, with --drift how far
  * scores move when both positions do. */
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,10 +233,7 @@ static bool write_rows(session *s, const char *path, front_run *run, rope_error 
         return false;
     if (s->quiet)
         return true;
-    char *copy = strdup(path);
-    bool good = copy != NULL && front_run_write(run, dirname(copy), error);
-    free(copy);
-    return good;
+    return front_run_write_beside(run, path, error);
 }
 
 static void print_head(const session *s)

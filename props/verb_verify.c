@@ -1,5 +1,4 @@
 /* `tightrope verify`. */
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -210,16 +209,6 @@ static int replay(const options *o, plan *p)
     return status == FRONT_USAGE ? front_usage("verify", "%s", error.text) : status;
 }
 
-/* <run>.json, beside the rows. */
-static bool write_run(const front_run *run, const char *csv, rope_error *error)
-{
-    char *copy = strdup(csv);
-    bool good = copy != NULL ? front_run_write(run, dirname(copy), error)
-                             : rope_fail(error, "out of memory");
-    free(copy);
-    return good;
-}
-
 static int verify(int argc, char **argv, const options *o, plan *p)
 {
     static const char *const levels[] = {"quick", "full", "exhaustive"};
@@ -270,7 +259,7 @@ static int verify(int argc, char **argv, const options *o, plan *p)
             prop_encodings_rows(&p->encodings, run.id, w);
         }
         if (good && w != NULL && !csv_out)
-            good = write_run(&run, o->csv, &error);
+            good = front_run_write_beside(&run, o->csv, &error);
         front_run_free(&run);
     }
     if (w != NULL && !good)

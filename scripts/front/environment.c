@@ -3,12 +3,14 @@
 #include <cjson/cJSON.h>
 #include <gmp.h>
 #include <gnu/libc-version.h>
+#include <libgen.h>
 #include <mpfi.h>
 #include <mpfr.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "build_info.h"
@@ -183,6 +185,19 @@ bool front_run_write(const front_run *run, const char *directory, rope_error *er
         return false;
     fputs(run->json, file);
     return rows_file_commit(file, temporary, path, error);
+}
+
+bool front_run_write_beside(const front_run *run, const char *csv, rope_error *error)
+{
+    struct stat status;
+    if (*csv == '\0' || strcmp(csv, "-") == 0 ||
+        (stat(csv, &status) == 0 && !S_ISREG(status.st_mode)))
+        return true;
+    char *copy = strdup(csv);
+    bool good = copy != NULL ? front_run_write(run, dirname(copy), error)
+                             : rope_fail(error, "out of memory");
+    free(copy);
+    return good;
 }
 
 void front_run_free(front_run *run)

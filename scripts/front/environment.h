@@ -33,6 +33,9 @@ bool front_run_finish(front_run *run, rope_error *error);
 
 /* Writes <directory>/<id>.json, whole or not at all. */
 bool front_run_write(const front_run *run, const char *directory, rope_error *error);
+/* The same in the folder of a CSV file; nothing where that is standard output ("" or "-"), a device
+ * or a pipe. */
+bool front_run_write_beside(const front_run *run, const char *csv, rope_error *error);
 void front_run_free(front_run *run);
 
 /* The 64 hex digits of the SHA-256 of a text. */

@@ -80,6 +80,15 @@ static void is_written_under_its_name(void **state)
     assert_true(front_run_write(&run, folder, &error));
     snprintf(path, sizeof path, "%s/%s.json", folder, run.id);
     assert_int_equal(unlink(path), 0);
+    char csv[128];
+    snprintf(csv, sizeof csv, "%s/rows.csv", folder);
+    assert_true(front_run_write_beside(&run, csv, &error));
+    assert_int_equal(unlink(path), 0);
+    assert_true(front_run_write_beside(&run, "/dev/null", &error)); /* and nothing in /dev */
+    char stray[128];
+    snprintf(stray, sizeof stray, "/dev/%s.json", run.id);
+    assert_int_not_equal(access(stray, F_OK), 0);
+    assert_true(front_run_write_beside(&run, "-", &error));
     assert_int_equal(rmdir(folder), 0);
     assert_false(front_run_write(&run, "/proc/no", &error));
     front_run_free(&run);
