@@ -33,7 +33,7 @@ LIB := $(BUILD)/libtightrope.a
 TESTS := $(TEST_C:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all tests test verify verify-full report sanitize fuzz fuzzers coverage install clean FORCE
+.PHONY: all tests test verify verify-full report sanitize fuzz fuzzers coverage examples install clean FORCE
 all: $(BUILD)/tightrope
 
 $(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
@@ -112,6 +112,19 @@ $(BUILD)/%_fuzz: $(BUILD)/%_fuzz.o $(LIB)
 # The goals of speed, as CSV; exit 1 where one is not met.
 bench-goals: $(BUILD)/tightrope
 	@$(BUILD)/tightrope bench --goals
+
+# The example plug-ins, built as their comments say, against the header in the tree or an installed one.
+INCLUDE ?= impl
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%.so,$(wildcard docs/examples/*.c)) \
+          $(patsubst docs/examples/%.cc,$(BUILD)/examples/%.so,$(wildcard docs/examples/*.cc))
+
+$(BUILD)/examples/%.so: docs/examples/%.c docs/examples/textbook.c impl/rope.h
+	@mkdir -p $(@D)
+	$(CC) -O2 -Wall -Wextra -shared -fPIC -I$(INCLUDE) $< -o $@ -lm
+
+$(BUILD)/examples/%.so: docs/examples/%.cc impl/rope.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -Wall -Wextra -shared -fPIC -I$(INCLUDE) $< -o $@
 
 # The command, the kernel header and a pkg-config file for plug-ins.
 install: $(BUILD)/tightrope

@@ -8,6 +8,7 @@
 #include "props/case.h"
 #include "props/verify.h"
 #include "props/verify_encodings.h"
+#include "props/verify_plugins.h"
 #include "scripts/front/environment.h"
 #include "scripts/front/verbs.h"
 
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct {
     prop_verification v;
     prop_encodings encodings;
+    prop_plugins plugins;
     uint32_t dtypes;
     prop_level level;
     rope_truth truth;
@@ -57,10 +59,23 @@ static bool append(plan *p, const rope_header *kernel, rope_error *error)
 
 static bool add_kernel(const char *item, void *context, rope_error *error)
 {
-    const rope_header *kernel = rope_registry_find_any(item);
+    const plan *p = context;
+    const rope_header *kernel = rope_plugins_find(p->plugins.items, p->plugins.count, item, NULL);
+    if (kernel == NULL)
+        kernel = rope_registry_find_any(item);
     if (kernel == NULL)
         return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", item);
     return append(context, kernel, error);
+}
+
+/* All that the plug-ins bring. */
+static bool add_plugins(plan *p, rope_error *error)
+{
+    for (size_t i = 0; i < p->plugins.count; i++)
+        for (size_t k = 0; k < p->plugins.items[i].count; k++)
+            if (!append(p, p->plugins.items[i].kernels[k], error))
+                return false;
+    return true;
 }
 
 /* All rotations, and, unless specs or dtypes narrow the run to what only rotations have, all
@@ -104,9 +119,12 @@ static bool read_options(const options *o, plan *p, rope_error *error)
         (o->dtypes != NULL && !front_split(o->dtypes, add_dtype, &p->dtypes, error)))
         return false;
     p->jobs = jobs > 0 ? (int)jobs : 1;
-    p->v.plugins = "";
-    return o->kernels != NULL
-               ? front_split(o->kernels, add_kernel, p, error)
+    if (!prop_plugins_load(&o->plugins, &p->plugins, error))
+        return false;
+    p->v.plugins = p->plugins.words;
+    return o->kernels != NULL ? front_split(o->kernels, add_kernel, p, error)
+           : o->plugins.count > 0
+               ? add_plugins(p, error)
                : add_all(p, o->specs.count == 0 && (p->dtypes & 1u << ROPE_F32), error);
 }
 
@@ -162,6 +180,7 @@ static void release(plan *p)
     free(p->v.units);
     free(p->v.kernels);
     prop_encodings_free(&p->encodings);
+    prop_plugins_free(&p->plugins);
     prop_suite_free(&p->v.suite);
 }
 
@@ -249,14 +268,15 @@ static int verify(int argc, char **argv, const options *o, plan *p)
             sum = prop_verify_text(v, out);
             prop_sum more = prop_encodings_text(&p->encodings, out);
             sum.passed += more.passed;
-            sum.failed += more.failed;
+            sum.failed += more.failed + prop_plugins_text(&p->plugins, out).failed;
         }
         if (good && junit != NULL)
-            prop_verify_junit(v, &p->encodings, seconds, junit);
+            prop_verify_junit(v, &p->encodings, &p->plugins, seconds, junit);
         good = good && front_run_finish(&run, &error);
         if (good && w != NULL) {
             prop_verify_rows(v, run.id, w);
             prop_encodings_rows(&p->encodings, run.id, w);
+            prop_plugins_rows(&p->plugins, run.id, w);
         }
         if (good && w != NULL && !csv_out)
             good = front_run_write_beside(&run, o->csv, &error);
@@ -284,6 +304,7 @@ int verb_verify(int argc, char **argv)
     options o = {0};
     const front_option table[] = {
         {"kernel", "A,B", "only these kernels", &o.kernels, NULL, NULL},
+        {"plugin", "FILE.so", "kernels of a plug-in; may be repeated", NULL, &o.plugins, NULL},
         {"spec", "S", "only this spec; may be repeated", NULL, &o.specs, NULL},
         {"dtype", "T,..", "only f32, f16, bf16 or f64", &o.dtypes, NULL, NULL},
         {"level", "LEVEL", "quick (usual), full or exhaustive", &o.level, NULL, NULL},

@@ -75,8 +75,9 @@ prop_sum prop_verify_text(const prop_verification *v, FILE *out);
 
 /* JUnit XML: one test case a line; encodings as props/verify_encodings.h has them. */
 struct prop_encodings;
+struct prop_plugins;
 void prop_verify_junit(const prop_verification *v, const struct prop_encodings *encodings,
-                       double seconds, FILE *out);
+                       const struct prop_plugins *plugins, double seconds, FILE *out);
 /* Text inside an attribute or element of XML. */
 void prop_junit_escape(const char *text, FILE *out);
 

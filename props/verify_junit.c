@@ -4,6 +4,7 @@
 
 #include "props/verify.h"
 #include "props/verify_encodings.h"
+#include "props/verify_plugins.h"
 
 /* Text inside an attribute; characters that XML 1.0 forbids become '?'. */
 void prop_junit_escape(const char *text, FILE *out)
@@ -90,15 +91,15 @@ static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, 
     }
 }
 
-void prop_verify_junit(const prop_verification *v, const prop_encodings *encodings, double seconds,
-                       FILE *out)
+void prop_verify_junit(const prop_verification *v, const prop_encodings *encodings,
+                       const prop_plugins *plugins, double seconds, FILE *out)
 {
     writing w = {.out = NULL};
     for (int k = 0; k < v->kernel_count; k++)
         kernel_cases(v, v->kernels[k], &w);
     prop_sum more = prop_encodings_junit(encodings, NULL);
     w.sum.passed += more.passed;
-    w.sum.failed += more.failed;
+    w.sum.failed += more.failed + prop_plugins_junit(plugins, NULL).failed;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"tightrope verify\" tests=\"%d\" failures=\"%d\" skipped=\"%d\" "
@@ -108,5 +109,6 @@ void prop_verify_junit(const prop_verification *v, const prop_encodings *encodin
     for (int k = 0; k < v->kernel_count; k++)
         kernel_cases(v, v->kernels[k], &w);
     prop_encodings_junit(encodings, out);
+    prop_plugins_junit(plugins, out);
     fputs("</testsuite>\n", out);
 }
