@@ -12,29 +12,41 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float operations must round to float");
 
-/* base^exponent of an f32 base and an f32 exponent in [0, 1], nearest f32. No result is half way
- * between two f32 values: it would be irrational, or b^k with base = b^(2^j), k < 2^j, which has
- * fewer bits than base. */
-static float power(float base, float exponent)
+/* x^exponent of an f32 x, by its log2, and an f32 exponent in [0, 1], nearest f32. No result is
+ * half way between two f32 values: it would be irrational, or b^k with x = b^(2^j), k < 2^j, which
+ * has fewer bits than x. */
+static float power(rope_triple_log2 x, float exponent)
 {
     int bits;
     double mantissa = frexp((double)exponent, &bits); /* 24 bits, >= 2^-16: denominator <= 2^40 */
     if (exponent == 0)
         return 1;
     int64_t denominator = INT64_C(1) << (24 - bits);
-    rope_triple_log2 log2_base = rope_triple_log2_of(rope_triple_of((double)base));
-    return rope_triple_f32(rope_triple_power(log2_base, (int64_t)ldexp(mantissa, 24), denominator));
+    return rope_triple_f32(rope_triple_power(x, (int64_t)ldexp(mantissa, 24), denominator));
 }
 
-/* base, or base s^(d/(d-2)) = base s s^(2/(d-2)) where the framework changes it. */
-static float effective_base(const rope_solver *s, int64_t d)
+static rope_triple_log2 log2_of_f32(float x)
+{
+    return rope_triple_log2_of(rope_triple_of((double)x));
+}
+
+/* ntk and dynamic change the base first: base s^(d/(d-2)) = base s s^(2/(d-2)). */
+void rope_solver_begin_f32(rope_solver *s)
 {
     const rope_spec *spec = s->spec;
-    if (spec->scaling != ROPE_SCALING_NTK && spec->scaling != ROPE_SCALING_DYNAMIC)
-        return (float)spec->base;
-    rope_triple more = rope_triple_power(s->stretch_log2, 2, d - 2);
-    more = rope_triple_multiply(rope_triple_multiply(more, s->stretch), rope_triple_of(spec->base));
-    return rope_triple_f32(more);
+    float base = (float)spec->base;
+    if (spec->inv_freq.count != 0)
+        return;
+    if (spec->scaling == ROPE_SCALING_NTK || spec->scaling == ROPE_SCALING_DYNAMIC) {
+        int64_t d = rope_place_of(spec, 0).dimension;
+        rope_triple more = rope_triple_power(s->stretch_log2, 2, d - 2);
+        more = rope_triple_multiply(rope_triple_multiply(more, s->stretch),
+                                    rope_triple_of(spec->base));
+        base = rope_triple_f32(more);
+    }
+    s->base_f32 = log2_of_f32(base);
+    if (spec->scaling == ROPE_SCALING_NTK_SU)
+        s->factor_f32 = log2_of_f32((float)spec->factor);
 }
 
 static float clip(float x)
@@ -82,8 +94,7 @@ float rope_frequency_as_trained(const rope_solver *s, int64_t pair, rope_place p
         return (float)spec->inv_freq.values[pair];
     if (p.still)
         return 0;
-    float powered =
-        power(effective_base(s, p.dimension), (float)(2 * p.index) / (float)p.dimension);
+    float powered = power(s->base_f32, (float)(2 * p.index) / (float)p.dimension);
     float theta = 1 / powered;
     if (spec->divisors.count != 0)
         theta = theta / (float)spec->divisors.values[pair];
@@ -92,7 +103,7 @@ float rope_frequency_as_trained(const rope_solver *s, int64_t pair, rope_place p
     case ROPE_SCALING_PROPORTIONAL:
         return theta / (float)spec->factor;
     case ROPE_SCALING_NTK_SU:
-        return theta / power((float)spec->factor, (float)(2 * (p.index + 1)) / (float)p.dimension);
+        return theta / power(s->factor_f32, (float)(2 * (p.index + 1)) / (float)p.dimension);
     case ROPE_SCALING_YARN:
         return scale_yarn(s, p.index, powered, theta);
     case ROPE_SCALING_YARN_PAPER:

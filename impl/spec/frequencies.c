@@ -17,6 +17,8 @@ bool rope_spec_resolve(const rope_spec *spec, rope_truth truth, rope_frequencies
                          "base is %.17g, truth as-trained expects at most 2^100: f32 ends "
                          "near 2^128",
                          spec->base);
+    if (truth == ROPE_TRUTH_AS_TRAINED)
+        rope_solver_begin_f32(&solver);
     frequencies->hi = calloc((size_t)pairs, sizeof *frequencies->hi);
     frequencies->lo = calloc((size_t)pairs, sizeof *frequencies->lo);
     frequencies->axis = calloc((size_t)pairs, sizeof *frequencies->axis);

@@ -20,6 +20,8 @@ typedef struct rope_solver {
     rope_triple stretch;           /* ntk, ntk-su, dynamic: what multiplies the base's power */
     rope_triple_log2 stretch_log2; /* of it */
     rope_triple low, span;         /* yarn: the ramp's first pair and length, in pairs */
+    rope_triple_log2 base_f32;     /* as trained: of the f32 base that the power is taken of ... */
+    rope_triple_log2 factor_f32;   /* ... and of factor as f32 (ntk-su) */
 } rope_solver;
 bool rope_solver_begin(rope_solver *solver, const rope_spec *spec, rope_error *error);
 
@@ -29,7 +31,8 @@ const rope_list *rope_longrope_factors(const rope_spec *spec);
 /* Inverse frequency of a pair, relative error below 2^-98: see the comment in frequencies.c. */
 rope_triple rope_frequency_exact(const rope_solver *solver, int64_t pair, rope_place place);
 
-/* The same computed in f32, each step correctly rounded. */
+/* The same computed in f32, each step correctly rounded; rope_solver_begin_f32 comes first. */
+void rope_solver_begin_f32(rope_solver *solver);
 float rope_frequency_as_trained(const rope_solver *solver, int64_t pair, rope_place place);
 
 /* A, error 2^-130 relative. */

@@ -110,10 +110,24 @@ rope_triple rope_triple_multiply(rope_triple x, rope_triple y)
     return normalize(z, 6);
 }
 
+/* x / d. Each remainder is exact (fma of a rounded quotient), and the words of x join it in turn;
+ * the last quotient's error is a few u^3 of x/d. */
+static rope_triple divide_double(rope_triple x, double d)
+{
+    double q[3];
+    q[0] = x.w[0] / d;
+    pair second = exact_sum(fma(-q[0], d, x.w[0]), x.w[1]);
+    q[1] = second.value / d;
+    q[2] = (fma(-q[1], d, second.value) + (second.error + x.w[2])) / d;
+    return normalize(q, 3);
+}
+
 /* Long division, one f64 of quotient a step; the remainder after four is below 2^-200. */
 rope_triple rope_triple_divide(rope_triple x, rope_triple y)
 {
     double q[4];
+    if (y.w[1] == 0 && y.w[2] == 0)
+        return divide_double(x, y.w[0]);
     for (int i = 0; i < 4; i++) {
         q[i] = x.w[0] / y.w[0];
         x = rope_triple_subtract(x, rope_triple_multiply(rope_triple_of(q[i]), y));
