@@ -64,8 +64,6 @@ bool gguf_string(gguf_stream *s, char *text, size_t size)
     uint64_t length;
     if (!gguf_u64(s, &length))
         return false;
-    if (length > s->size - s->at)
-        return cut_off(s);
     uint64_t kept = length < size - 1 ? length : size - 1;
     if (!gguf_bytes(s, text, kept) || !gguf_skip(s, length - kept))
         return false;

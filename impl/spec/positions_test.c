@@ -47,6 +47,7 @@ static void bad_lists_are_refused(void **state)
                                       "5:5",
                                       "5:4",
                                       "1:2:0",
+                                      "2:1:0",
                                       "1:2:3:4",
                                       "1:2:3:",
                                       " 1",

@@ -188,6 +188,12 @@ static void f12_yarn_clamp(void **state)
     double plain = pow(1e4, -62. / 64), ramp = (31 - low) / (high - low);
     near(theta(text, 31), plain * (ramp / 4 + 1 - ramp), 1e-12);
     assert_true(fabs(theta(text, 31) / (plain / 4) - 1) > .3); /* what 31 gives */
+    /* c(1) = 69.1 is cut to 63: the ramp runs from 21 to 63. */
+    plain = pow(100, -62. / 64);
+    near(theta("head_dim=64,base=100,pairing=half,scaling=yarn,factor=4,original=131072,"
+               "beta_fast=1000",
+               31),
+         plain * (10. / 42 / 4 + 32. / 42), 1e-14);
 }
 
 /* F13: theta / s, and not (s base)^(-2i/d), which leaves pair 0 alone. */

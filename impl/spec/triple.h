@@ -4,10 +4,9 @@
  *
  * After Fabiano, Muller, Picot, "Algorithms for Triple-Word Arithmetic" (IEEE Transactions on
  * Computers 68(11), 2019): error-free sums and products, then VecSum and VecSumErrBranch. They
- * prove 28 u^3 (u = 2^-53) for the product and less for the sum. The products here keep fewer cross
- * terms; every operation below is taken as ROPE_TRIPLE_ERROR = 2^-145, relative, which is what the
- * callers' bounds build on and what the tests hold against MPFR. That leaves a factor of 2^9 over
- * 28 u^3.
+ * prove relative errors of some tens of u^3 (u = 2^-53) for sum and product. The products here keep
+ * fewer cross terms; every operation below is taken as ROPE_TRIPLE_ERROR = 2^-145 = 2^14 u^3, which
+ * is what the callers' bounds build on and what the tests hold against MPFR (2^-158 is seen).
  *
  * Range: specs bound their numbers so that every intermediate is 0 or within [2^-700, 2^700]; no
  * word that matters then underflows. */
