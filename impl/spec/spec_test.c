@@ -107,8 +107,7 @@ static void text_round_trips(void **state)
         "head_dim=64,base=1e+30,pairing=half,scaling=linear,factor=2.1",
         "head_dim=8,pairing=half,inv_freq=1:0.1:0.01:0",
         "head_dim=128,base=1000000,pairing=half,axes=mrope,sections=16:24:24",
-        "head_dim=64,base=150000,pairing=half,scaling=yarn,factor=32,original=4096,beta_fast=32,"
-        "beta_slow=1,truncate=0",
+        "head_dim=64,base=150000,pairing=half,scaling=yarn,factor=32,original=4096,truncate=0",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         rope_spec spec, again;

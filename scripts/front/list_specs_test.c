@@ -15,7 +15,7 @@ static rows_table list(const char *columns, void (*rows)(rows_writer *w))
 {
     char path[] = "/tmp/list_specs_XXXXXX";
     rope_error error = {""};
-    rows_table table;
+    rows_table table = {0};
     close(mkstemp(path));
     rows_writer *w = rows_create(path, columns, &error);
     assert_non_null(w);
