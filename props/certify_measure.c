@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "oracle/measure.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -25,6 +24,19 @@ static inline double binade(double x)
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits &= UINT64_C(0x7ff0000000000000);
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+/* 1 / x of a power of two between 2^-1000 and 2^1000: the exponents' fields of x and 1 / x add up
+ * to 2046. */
+#define RECIPROCAL_FIELDS INT64_C(0x7fe0000000000000)
+
+static inline double reciprocal(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = RECIPROCAL_FIELDS - bits;
     memcpy(&x, &bits, sizeof bits);
     return x;
 }
@@ -63,7 +75,7 @@ static inline component judge(const certify_unit *unit, sum2 v, double y, double
 {
     double quantum = binade(v.hi) * unit->quantum_scale;
     quantum = quantum > unit->smallest ? quantum : unit->smallest;
-    double scale = 1 / quantum; /* a power of two; infinite only below 2^-1022 */
+    double scale = reciprocal(quantum);
     double t = v.hi * scale;
     double n = unit->wide ? t : rint(t);
     double d = (t - n) + v.lo * scale; /* the exact value lies d quanta from n */
@@ -167,7 +179,9 @@ AVX2 static inline component_x4 judge_x4(const certify_unit *unit, sum2_x4 v, __
     __m256d quantum =
         _mm256_max_pd(_mm256_and_pd(v.hi, exponent) * _mm256_set1_pd(unit->quantum_scale),
                       _mm256_set1_pd(unit->smallest));
-    __m256d scale = one / quantum, t = v.hi * scale;
+    __m256d scale = _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_set1_epi64x(RECIPROCAL_FIELDS),
+                                                         _mm256_castpd_si256(quantum))),
+            t = v.hi * scale;
     __m256d n = unit->wide ? t : _mm256_round_pd(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m256d d = (t - n) + v.lo * scale, size = absolute_x4(d);
     __m256d step = _mm256_or_pd(_mm256_and_pd(d, _mm256_set1_pd(-0.0)), one);
@@ -317,20 +331,47 @@ void certify_decode(uint32_t dtype, const void *data, int64_t first, int64_t ste
     }
 }
 
+/* A value that f16 holds: a subnormal is its own multiple of 2^-24, else the fields move. */
+static uint16_t half_from_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+    double size = fabs(value);
+    if (size < 0x1p-14)
+        return (uint16_t)(sign | (uint16_t)(size * 0x1p24));
+    if (!(size <= 65504))
+        return (uint16_t)(sign | (isnan(value) ? 0x7e00 : 0x7c00));
+    uint64_t exponent = (bits >> 52 & 0x7ff) - 1023 + 15;
+    return (uint16_t)(sign | exponent << 10 | (bits >> 42 & 0x3ff));
+}
+
+static uint16_t bf16_from_double(double value)
+{
+    float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
 void certify_encode(uint32_t dtype, void *data, int64_t first, int64_t step, int64_t n,
                     const double *values)
 {
     float *f32 = (float *)data + first;
     double *f64 = (double *)data + first;
+    uint16_t *u16 = (uint16_t *)data + first;
     if (dtype == ROPE_F32)
         for (int64_t i = 0; i < n; i++)
             f32[i * step] = (float)values[i];
     else if (dtype == ROPE_F64)
         for (int64_t i = 0; i < n; i++)
             f64[i * step] = values[i];
+    else if (dtype == ROPE_F16)
+        for (int64_t i = 0; i < n; i++)
+            u16[i * step] = half_from_double(values[i]);
     else
         for (int64_t i = 0; i < n; i++)
-            oracle_store(dtype, data, first + i * step, values[i]);
+            u16[i * step] = bf16_from_double(values[i]);
 }
 
 /* A (c x0 - s x1) and A (s x0 + c x1), within 2^-(precision - 8) A|x|. */

@@ -192,6 +192,9 @@ static void decodes_every_half(void **test)
             double ours, theirs = oracle_load(dtype, &half, 0);
             certify_decode(dtype, &half, 0, 1, 1, &ours);
             assert_true(ours == theirs || (isnan(ours) && isnan(theirs)));
+            uint16_t back;
+            certify_encode(dtype, &back, 0, 1, 1, &ours);
+            assert_true(back == half || isnan(ours));
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "props/certify_worker.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +358,9 @@ int certify_work(void *context)
 {
     worker w = {.piece = context};
     const certify_piece *piece = w.piece;
+    /* Plans of megabytes come and go with every window: keep their pages. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     if (!prepare(&w)) {
         piece->status->out_of_memory = true;
         return 1;
