@@ -64,7 +64,7 @@ static void presets_agree(void **state)
     for (size_t i = 0; i < count; i++) {
         rope_spec spec;
         rope_error error = {""};
-        if (presets[i].spec == NULL)
+        if (presets[i].lacks_lists)
             continue;
         if (!rope_spec_parse(presets[i].name, &spec, &error))
             fail_msg("%s: %s", presets[i].name, error.text);

@@ -34,9 +34,12 @@
 /* clang-format on */
 
 static const rope_preset presets[] = {
-#define PRESET(name, trained, spec, layers, source) {name, spec, trained, layers, source},
+#define PRESET(name, trained, spec, layers, source) {name, spec, trained, layers, source, false},
+#define PRESET_WITHOUT_LISTS(name, trained, spec, layers, source)                                  \
+    {name, spec, trained, layers, source, true},
 #include "impl/spec/presets.def"
 #undef PRESET
+#undef PRESET_WITHOUT_LISTS
 };
 enum { PRESETS = sizeof presets / sizeof presets[0] };
 

@@ -2,14 +2,16 @@
 #ifndef ROPE_PRESETS_H
 #define ROPE_PRESETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rope_preset {
     const char *name;
-    const char *spec;   /* key=value,...; NULL: only the model's own file has the numbers */
+    const char *spec;   /* key=value,... */
     long long trained;  /* longest position count that the released file states */
     const char *layers; /* "all", or which layers are rotated so */
     const char *source; /* where the numbers are published */
+    bool lacks_lists;   /* longrope's factors are in the model's own file only */
 } rope_preset;
 
 /* The table, count set. */

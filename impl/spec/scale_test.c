@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <mpfr.h>
 
+#include "impl/spec/frequencies.h"
 #include "impl/spec/spec.h"
 
 typedef struct solved {
@@ -90,6 +91,34 @@ static void yarn_values(void **state)
     near(attention(D128 ",scaling=yarn,factor=32,original=4096"), 1.3465736, 1e-7);
     near(attention(D128 ",scaling=yarn-paper,factor=40,original=4096"), 1.3688879, 1e-7);
     near(attention(D128 ",scaling=yarn,factor=1,original=4096"), 1, 0);
+}
+
+/* c(32) and c(1), unrounded, as printed to 6 decimals. */
+static void yarn_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double low, high;
+    } cases[] = {
+        {"head_dim=128,base=10000,pairing=half,scaling=yarn,factor=4,original=4096,truncate=0",
+         20.944482, 45.026881},
+        {"head_dim=128,base=1000000,pairing=half,scaling=yarn,factor=4,original=32768,truncate=0",
+         23.595948, 39.650881},
+        {"head_dim=64,base=10000,pairing=half,scaling=yarn,factor=4,original=4096,truncate=0",
+         10.472241, 22.513441},
+        {"gpt-oss", 8.092779, 17.398025},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        solved s = solve(cases[i].text);
+        rope_solver solver;
+        rope_error error;
+        assert_true(rope_solver_begin(&solver, &s.spec, &error));
+        double low = rope_triple_f64(solver.low), high = low + rope_triple_f64(solver.span);
+        assert_true(fabs(low - cases[i].low) <= .5000001e-6);
+        assert_true(fabs(high - cases[i].high) <= .5000001e-6);
+        release(&s);
+    }
 }
 
 static void longrope_values(void **state)
@@ -346,15 +375,16 @@ static void as_trained_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(llama3_values),           cmocka_unit_test(yarn_values),
-        cmocka_unit_test(longrope_values),         cmocka_unit_test(ntk_values),
-        cmocka_unit_test(dynamic_values),          cmocka_unit_test(f10_yarn_magnitude),
-        cmocka_unit_test(f11_yarn_range_rounding), cmocka_unit_test(f12_yarn_clamp),
-        cmocka_unit_test(f13_scale_inside_power),  cmocka_unit_test(f17_partial_exponent),
-        cmocka_unit_test(f18_llama3_factors),      cmocka_unit_test(f19_linear_inverted),
-        cmocka_unit_test(f20_wrong_base),          cmocka_unit_test(f21_integer_exponent),
-        cmocka_unit_test(f31_section_order),       cmocka_unit_test(proportional_values),
-        cmocka_unit_test(lists_are_checked),       cmocka_unit_test(as_trained_values),
+        cmocka_unit_test(llama3_values),        cmocka_unit_test(yarn_values),
+        cmocka_unit_test(longrope_values),      cmocka_unit_test(yarn_ranges),
+        cmocka_unit_test(ntk_values),           cmocka_unit_test(dynamic_values),
+        cmocka_unit_test(f10_yarn_magnitude),   cmocka_unit_test(f11_yarn_range_rounding),
+        cmocka_unit_test(f12_yarn_clamp),       cmocka_unit_test(f13_scale_inside_power),
+        cmocka_unit_test(f17_partial_exponent), cmocka_unit_test(f18_llama3_factors),
+        cmocka_unit_test(f19_linear_inverted),  cmocka_unit_test(f20_wrong_base),
+        cmocka_unit_test(f21_integer_exponent), cmocka_unit_test(f31_section_order),
+        cmocka_unit_test(proportional_values),  cmocka_unit_test(lists_are_checked),
+        cmocka_unit_test(as_trained_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

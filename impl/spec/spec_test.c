@@ -93,6 +93,8 @@ static void bad_text_is_refused(void **state)
     refuse("head_dim=64" REST ",axes=mrope,sections=16:8:9", "sections");
     refuse("head_dim=64" REST ",sections=32", "axes");
     refuse("lama-3.1-8b", "llama-3.1-8b");
+    refuse("phi-3-mini-128k", "config.json of microsoft/Phi-3-mini-128k-instruct");
+    refuse("phi-3-mini-128k,short_factors=1:2,long_factors=1:2", "short_factors");
     refuse("llama-3.1-8b,rotary_dim=3", "rotary_dim");
     refuse("llama-3.1-8b,colour=red", "colour");
 #undef REST
@@ -143,12 +145,69 @@ static void overrides_replace(void **state)
     parse("llama-3.1-8b,scaling=none", &spec);
     assert_true(isnan(spec.factor) && isnan(spec.low) && spec.base == 500000);
     rope_spec_free(&spec);
+    parse("phi-3-mini-128k,scaling=none", &spec);
+    assert_true(spec.head_dim == 96 && isnan(spec.original));
+    rope_spec_free(&spec);
     parse("llama-3-8b,head_dim=64", &spec);
     assert_int_equal(spec.rotary_dim, 64);
     rope_spec_free(&spec);
     parse("gpt-neox-20b,head_dim=64", &spec);
     assert_int_equal(spec.rotary_dim, 24);
     rope_spec_free(&spec);
+}
+
+/* Families that are known by these names. */
+static void families_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t head_dim, rotary_dim;
+        double base;
+        rope_pairing pairing;
+        rope_scaling scaling;
+    } known[] = {
+        {"llama-2", 128, 128, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"llama-3", 128, 128, 5e5, ROPE_HALF, ROPE_SCALING_NONE},
+        {"llama-3.1", 128, 128, 5e5, ROPE_HALF, ROPE_SCALING_LLAMA3},
+        {"llama-3.2-1b", 64, 64, 5e5, ROPE_HALF, ROPE_SCALING_LLAMA3},
+        {"llama-3.2-3b", 128, 128, 5e5, ROPE_HALF, ROPE_SCALING_LLAMA3},
+        {"code-llama", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"mistral-7b-v0.1", 128, 128, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"mistral-7b-v0.3", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"mixtral", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"qwen2.5", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"qwen3", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"qwen2-vl", 128, 128, 1e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"qwen3-vl", 128, 128, 5e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gemma-2", 256, 256, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gemma-3/local", 256, 256, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gemma-3/global", 256, 256, 1e6, ROPE_HALF, ROPE_SCALING_LINEAR},
+        {"phi-2", 80, 32, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gpt-neox-20b", 96, 24, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"pythia", 128, 32, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gpt-j", 256, 64, 1e4, ROPE_INTERLEAVED, ROPE_SCALING_NONE},
+        {"falcon", 64, 64, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"deepseek-v3", 64, 64, 1e4, ROPE_INTERLEAVED, ROPE_SCALING_YARN},
+        {"glm-4", 128, 64, 5e6, ROPE_INTERLEAVED, ROPE_SCALING_NONE},
+        {"command-r", 128, 128, 8e6, ROPE_INTERLEAVED, ROPE_SCALING_NONE},
+        {"olmo-2", 128, 128, 5e5, ROPE_HALF, ROPE_SCALING_NONE},
+        {"stablelm-3b", 80, 20, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+        {"smollm3", 128, 128, 5e6, ROPE_HALF, ROPE_SCALING_NONE},
+        {"gpt-oss", 64, 64, 150000, ROPE_HALF, ROPE_SCALING_YARN},
+        {"modernbert/global", 64, 64, 160000, ROPE_HALF, ROPE_SCALING_NONE},
+        {"modernbert/local", 64, 64, 1e4, ROPE_HALF, ROPE_SCALING_NONE},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        rope_spec spec;
+        parse(known[i].name, &spec);
+        assert_int_equal(spec.head_dim, known[i].head_dim);
+        assert_int_equal(spec.rotary_dim, known[i].rotary_dim);
+        assert_true(spec.base == known[i].base);
+        assert_int_equal(spec.pairing, known[i].pairing);
+        assert_int_equal(spec.scaling, known[i].scaling);
+        rope_spec_free(&spec);
+    }
 }
 
 static void copies_are_deep(void **state)
@@ -235,9 +294,13 @@ static void axes_are_shared_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_read),       cmocka_unit_test(bad_text_is_refused),
-        cmocka_unit_test(text_round_trips),    cmocka_unit_test(overrides_replace),
-        cmocka_unit_test(copies_are_deep),     cmocka_unit_test(plain_frequencies_are_exact),
+        cmocka_unit_test(keys_are_read),
+        cmocka_unit_test(bad_text_is_refused),
+        cmocka_unit_test(text_round_trips),
+        cmocka_unit_test(overrides_replace),
+        cmocka_unit_test(copies_are_deep),
+        cmocka_unit_test(families_are_known),
+        cmocka_unit_test(plain_frequencies_are_exact),
         cmocka_unit_test(axes_are_shared_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

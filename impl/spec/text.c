@@ -57,13 +57,14 @@ static bool is_key_value(const char *text)
     return text[name] == '=';
 }
 
-static bool read_preset(const rope_preset *preset, rope_spec *spec, rope_error *error)
+static bool read_preset(const rope_preset *preset, uint32_t overridden, rope_spec *spec,
+                        rope_error *error)
 {
-    uint32_t given;
-    if (preset->spec == NULL)
+    uint32_t given, lists = BIT(short_factors) | BIT(long_factors);
+    if (preset->lacks_lists && (overridden & lists) != lists && !(overridden & BIT(scaling)))
         return rope_fail(error,
-                         "preset %s has factor lists that only its file has, expected the "
-                         "path of the %s",
+                         "preset %s has factor lists that only its file has, expected the path of "
+                         "the %s (or short_factors= and long_factors=)",
                          preset->name, preset->source);
     return rope_keys_read(preset->spec, spec, &given, error);
 }
@@ -83,7 +84,7 @@ static bool read_source(const char *text, rope_spec *spec, rope_error *error)
     bool ok = overrides == NULL || rope_keys_read(overrides, &scratch, &given, error);
     const rope_preset *preset = rope_preset_find(source);
     if (ok)
-        ok = preset != NULL ? read_preset(preset, spec, error)
+        ok = preset != NULL ? read_preset(preset, given, spec, error)
                             : rope_spec_from_path(source, given, spec, error);
     free(source);
     if (ok && overrides != NULL)

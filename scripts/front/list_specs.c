@@ -26,7 +26,7 @@ void list_presets(rows_writer *w)
         rope_spec spec;
         rope_error error;
         /* Those without numbers of their own cannot be used by name alone. */
-        if (presets[i].spec == NULL || !rope_spec_parse(presets[i].name, &spec, &error))
+        if (presets[i].lacks_lists || !rope_spec_parse(presets[i].name, &spec, &error))
             continue;
         char *text = format(&spec);
         rows_text(w, presets[i].name);
