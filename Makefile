@@ -33,7 +33,7 @@ LIB := $(BUILD)/libtightrope.a
 TESTS := $(TEST_C:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all tests test verify verify-full report sanitize fuzz fuzzers coverage examples install clean FORCE
+.PHONY: all tests test verify verify-full mutants report sanitize fuzz fuzzers coverage examples install clean FORCE
 all: $(BUILD)/tightrope
 
 $(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
@@ -86,6 +86,10 @@ POSITIONS ?= 0:1048576
 certify: $(BUILD)/tightrope
 	@mkdir -p $(BUILD)/certificates
 	$(BUILD)/tightrope certify --positions $(POSITIONS) --out $(BUILD)/certificates --csv=$(BUILD)/certificates/certify.csv
+
+# Faulty kernels through the same verification: all must be found out, and every property must find one.
+mutants: $(BUILD)/tightrope
+	$(BUILD)/tightrope verify --mutants --csv=$(BUILD)/mutants.csv
 
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)

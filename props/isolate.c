@@ -220,9 +220,12 @@ static void describe(const prop_board *b, char *text, size_t size)
                  (unsigned long long)(b->address - b->nearest_start), b->nearest);
 }
 
-static void conclude(prop_child *child, int status, prop_outcome killed, prop_end *end)
+static void conclude(prop_child *child, int status, const struct rusage *usage, prop_outcome killed,
+                     prop_end *end)
 {
     *end = (prop_end){.outcome = killed};
+    end->cpu_seconds = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+                       1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
     if (killed == PROP_FINISHED && WIFSIGNALED(status)) {
         end->signal = WTERMSIG(status);
         end->outcome = end->signal == SIGKILL ? PROP_MEMORY : PROP_SIGNAL;
@@ -254,16 +257,17 @@ static bool overdue(prop_child *child)
 bool prop_poll(prop_child *child, prop_end *end)
 {
     int status;
-    pid_t got = waitpid(child->pid, &status, WNOHANG);
+    struct rusage usage;
+    pid_t got = wait4(child->pid, &status, WNOHANG, &usage);
     if (got == child->pid) {
-        conclude(child, status, PROP_FINISHED, end);
+        conclude(child, status, &usage, PROP_FINISHED, end);
         return true;
     }
     if (got == 0 && !overdue(child))
         return false;
     kill(child->pid, SIGKILL);
-    waitpid(child->pid, &status, 0);
-    conclude(child, status, PROP_TIME, end);
+    wait4(child->pid, &status, 0, &usage);
+    conclude(child, status, &usage, PROP_TIME, end);
     return true;
 }
 
@@ -271,11 +275,12 @@ void prop_stop(prop_child *child)
 {
     prop_end end;
     int status;
+    struct rusage usage;
     if (child->pid == 0)
         return;
     kill(child->pid, SIGKILL);
-    waitpid(child->pid, &status, 0);
-    conclude(child, status, PROP_TIME, &end);
+    wait4(child->pid, &status, 0, &usage);
+    conclude(child, status, &usage, PROP_TIME, &end);
 }
 
 void prop_nap(void)

@@ -32,10 +32,11 @@ prop_limits prop_limits_default(void);
 
 typedef struct prop_end {
     prop_outcome outcome;
-    int signal;       /* PROP_SIGNAL: which */
-    int status;       /* PROP_EXITED: exit status. PROP_FINISHED: what the body returned, 0..255 */
-    bool has_address; /* the signal came with an address, and where that is: */
-    char where[96];   /* "4 bytes past the end of x", from prop_watch; "" when unknown */
+    int signal; /* PROP_SIGNAL: which */
+    int status; /* PROP_EXITED: exit status. PROP_FINISHED: what the body returned, 0..255 */
+    double cpu_seconds; /* that the child used */
+    bool has_address;   /* the signal came with an address, and where that is: */
+    char where[96];     /* "4 bytes past the end of x", from prop_watch; "" when unknown */
 } prop_end;
 
 /* One line: "SIGSEGV, 4 bytes past the end of x"; "called exit(3)"; "no end within 2 s". */

@@ -147,18 +147,43 @@ static void work_property(const prop_subject *s, const prop_property *p, prop_fi
     f->state = PROP_DONE;
 }
 
+/* A mutant meets the main spec, which costs most, after the others: most are found out by then. */
+static int entry_at(const prop_unit *unit, int place)
+{
+    return unit->hasty ? (place + 1) % unit->suite->count : place;
+}
+
+static int place_of(const prop_unit *unit, int entry)
+{
+    return unit->hasty ? (entry + unit->suite->count - 1) % unit->suite->count : entry;
+}
+
+/* What has been found of a mutant so far. */
+typedef struct {
+    bool anything, by[64]; /* by property */
+} kills;
+
+static void add_kills(kills *k, const prop_finding *f, int property)
+{
+    const char *reason;
+    k->anything |= prop_sheet_failed(&f->sheet, &reason);
+    k->by[property] |= f->sheet.failed;
+}
+
+static kills kills_before(const prop_unit *unit)
+{
+    kills k = {0};
+    for (int e = 0; e < unit->suite->count; e++)
+        for (int p = 0; p < property_count(); p++)
+            if (prop_unit_finding(unit, e, p)->state != PROP_PENDING)
+                add_kills(&k, prop_unit_finding(unit, e, p), p);
+    return k;
+}
+
 typedef struct {
     prop_unit *unit;
     int start; /* first finding to work on */
 } chain;
-
-static bool failed_before(const prop_unit *unit, int entry, int property)
-{
-    for (int e = 0; e < entry; e++)
-        if (prop_unit_finding(unit, e, property)->sheet.failed)
-            return true;
-    return false;
-}
 
 static int work(void *context)
 {
@@ -166,17 +191,23 @@ static int work(void *context)
     const prop_unit *unit = w->unit;
     size_t properties;
     const prop_property *const *list = prop_properties(&properties);
+    kills found = kills_before(unit);
     for (int k = w->start; k < unit->suite->count * (int)properties; k++) {
-        int entry = k / (int)properties, property = k % (int)properties;
-        if (unit->suite->entries[entry].full_text[unit->pairing] == NULL)
+        int entry = entry_at(unit, k / (int)properties), property = k % (int)properties;
+        prop_subject s = subject_of(unit, entry);
+        if (s.spec_text == NULL)
             continue;
         /* What refuses a spec refuses it for all properties. */
         if (property > 0 && prop_unit_finding(unit, entry, 0)->sheet.refused)
             continue;
-        if (unit->hasty && failed_before(unit, entry, property))
-            continue;
-        prop_subject s = subject_of(unit, entry);
-        work_property(&s, list[property], &unit->findings[k], unit->hasty);
+        if (unit->hasty && found.anything) {
+            if (s.weight == PROP_LIGHT || found.by[property])
+                continue;
+            s.weight = PROP_USUAL;
+        }
+        prop_finding *f = prop_unit_finding(unit, entry, property);
+        work_property(&s, list[property], f, unit->hasty);
+        add_kills(&found, f, property);
         prop_beat();
     }
     return 0;
@@ -187,6 +218,7 @@ static int work(void *context)
 /* Books how a child ended. Returns the finding to go on with, or -1 when all is done. */
 static int book(prop_unit *unit, const prop_end *end)
 {
+    unit->cpu_seconds += end->cpu_seconds;
     if (end->outcome == PROP_FINISHED)
         return -1;
     char how[160];
@@ -207,7 +239,8 @@ static int book(prop_unit *unit, const prop_end *end)
     unit->crashes++;
     unit->hangs += end->outcome == PROP_TIME;
     unit->gave_up |= unit->crashes >= MOST_CRASHES || unit->hangs >= MOST_HANGS;
-    return unit->gave_up ? -1 : at + 1;
+    int entry = at / property_count(), property = at % property_count();
+    return unit->gave_up ? -1 : place_of(unit, entry) * property_count() + property + 1;
 }
 
 static bool start_unit(prop_child *child, chain *w, rope_error *error)

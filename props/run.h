@@ -31,10 +31,12 @@ typedef struct prop_unit {
     uint64_t seed;
     const prop_suite *suite;
     const rope_kernel *partner;
-    bool hasty; /* a property that has failed once is not run on further specs */
+    bool hasty; /* a mutant: a property that has failed once is not run again, and when any has,
+                   light specs are left out */
     /* Set by prop_run: */
     prop_finding *findings; /* [suite->count][properties]; shared; prop_unit_free */
     int crashes, hangs;
+    double cpu_seconds;
     bool gave_up; /* too many of them: the rest is pending */
 } prop_unit;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impl/registry.h"
 #include "props/case.h"
 
 /* The quick level. Each line is there for what shows in it and nowhere else. */
@@ -203,4 +204,21 @@ prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_k
                           .level = suite->level,
                           .weight = e->weight,
                           .seed = seed};
+}
+
+const rope_kernel *prop_partner(const rope_kernel *kernel, uint32_t pairing, rope_dtype dtype)
+{
+    size_t count;
+    const rope_header *const *all = rope_registry(&count);
+    const rope_kernel *best = NULL;
+    uint32_t other = 1u << (1 - pairing), here = rope_cpu_features();
+    if (kernel->pairings & other)
+        return kernel;
+    for (size_t i = 0; i < count; i++) {
+        const rope_kernel *k = (const rope_kernel *)all[i];
+        if (all[i]->kind == ROPE_ROTATION && (k->pairings & other) && (k->dtypes & 1u << dtype) &&
+            (k->cpu_features & ~here) == 0 && (best == NULL || strcmp(k->name, "lookup") == 0))
+            best = k;
+    }
+    return best;
 }

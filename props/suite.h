@@ -39,4 +39,8 @@ void prop_suite_warm(const prop_suite *suite, uint64_t seed);
 prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_kernel *kernel,
                                 uint32_t pairing, rope_dtype dtype, uint64_t seed);
 
+/* A kernel for the other pairing: itself, or a registered one that runs here, lookup before others;
+ * NULL when there is none. */
+const rope_kernel *prop_partner(const rope_kernel *kernel, uint32_t pairing, rope_dtype dtype);
+
 #endif
