@@ -175,7 +175,7 @@ static void list_test(void **state)
     prop_encoding_mutants(&encodings);
     assert_int_equal(others, encodings);
     for (int number = 1; number <= 34; number++) {
-        char class[8];
+        char class[16];
         size_t i = 0;
         snprintf(class, sizeof class, "F%d", number);
         while (i < count && strcmp(all[i].fault_class, class) != 0)
