@@ -60,6 +60,15 @@ static bool claims_less(const prop_mutant *mutant, const prop_unit *unit, int en
 {
     prop_subject s = prop_suite_subject(unit->suite, entry, unit->kernel, unit->pairing,
                                         unit->dtype, unit->seed);
+    if (f->sheet.refused) {
+        rope_plan_args args = rope_spec_plan_args(s.spec, s.frequencies, s.dtype, 0, 0);
+        rope_plan *plan;
+        if (mutant->original->plan(&args, &plan) != ROPE_OK)
+            return false;
+        mutant->original->destroy(plan);
+        snprintf(reason, size, "refuses a spec that %s takes", mutant->original_name);
+        return true;
+    }
     for (int b = 0; b < PROP_BANDS; b++) {
         const prop_tally *t = &f->sheet.bands[b];
         if (t->unjudged == 0)
@@ -128,6 +137,8 @@ static bool run_rotations(prop_mutation *m, const prop_suite *suite, uint64_t se
         const prop_mutant *mutant = &mutants[i];
         if (only != NULL && strcmp(only, mutant->name) != 0)
             continue;
+        if (mutant->header != NULL && mutant->header->kind != ROPE_ROTATION)
+            continue; /* run_encodings has it */
         outcome *o = &m->outcomes[m->count++];
         *o = (outcome){.name = mutant->name,
                        .fault_class = mutant->fault_class,
