@@ -31,22 +31,28 @@ static rope_triple_log2 log2_of_f32(float x)
 }
 
 /* ntk and dynamic change the base first: base s^(d/(d-2)) = base s s^(2/(d-2)). */
-void rope_solver_begin_f32(rope_solver *s)
+bool rope_solver_begin_f32(rope_solver *s, rope_error *error)
 {
     const rope_spec *spec = s->spec;
-    float base = (float)spec->base;
     if (spec->inv_freq.count != 0)
-        return;
+        return true;
+    double base = (double)(float)spec->base;
     if (spec->scaling == ROPE_SCALING_NTK || spec->scaling == ROPE_SCALING_DYNAMIC) {
         int64_t d = rope_place_of(spec, 0).dimension;
         rope_triple more = rope_triple_power(s->stretch_log2, 2, d - 2);
         more = rope_triple_multiply(rope_triple_multiply(more, s->stretch),
                                     rope_triple_of(spec->base));
-        base = rope_triple_f32(more);
+        base = (double)rope_triple_f32(more);
     }
-    s->base_f32 = log2_of_f32(base);
+    if (!(base > 1 && base <= (double)FLT_MAX))
+        return rope_fail(error,
+                         "base comes to %.9g as f32, truth as-trained expects more than 1 "
+                         "and a finite number",
+                         base);
+    s->base_f32 = log2_of_f32((float)base);
     if (spec->scaling == ROPE_SCALING_NTK_SU)
         s->factor_f32 = log2_of_f32((float)spec->factor);
+    return true;
 }
 
 static float clip(float x)

@@ -32,7 +32,7 @@ const rope_list *rope_longrope_factors(const rope_spec *spec);
 rope_triple rope_frequency_exact(const rope_solver *solver, int64_t pair, rope_place place);
 
 /* The same computed in f32, each step correctly rounded; rope_solver_begin_f32 comes first. */
-void rope_solver_begin_f32(rope_solver *solver);
+bool rope_solver_begin_f32(rope_solver *solver, rope_error *error);
 float rope_frequency_as_trained(const rope_solver *solver, int64_t pair, rope_place place);
 
 /* A, error 2^-130 relative. */

@@ -353,6 +353,27 @@ static void lists_are_checked(void **state)
 static void as_trained_values(void **state)
 {
     (void)state;
+    rope_spec spec;
+    rope_frequencies f;
+    rope_error error = {""};
+    assert_true(rope_spec_parse("head_dim=4,base=1e30,pairing=half,scaling=linear,factor=4e9",
+                                &spec, &error));
+    spec.base = 0x1p100;
+    assert_true(rope_spec_resolve(&spec, ROPE_TRUTH_AS_TRAINED, &f, &error));
+    rope_frequencies_free(&f);
+    rope_spec_free(&spec);
+    assert_true(rope_spec_parse("head_dim=64,base=1e30,pairing=half,scaling=linear,factor=4e9,"
+                                "divisors=1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:"
+                                "1:1:1:1",
+                                &spec, &error));
+    assert_false(rope_spec_resolve(&spec, ROPE_TRUTH_AS_TRAINED, &f, &error));
+    assert_non_null(strstr(error.text, "pair"));
+    rope_spec_free(&spec);
+    assert_true(
+        rope_spec_parse("head_dim=4,base=1e30,pairing=half,scaling=ntk,factor=4e9", &spec, &error));
+    assert_false(rope_spec_resolve(&spec, ROPE_TRUTH_AS_TRAINED, &f, &error));
+    assert_non_null(strstr(error.text, "base"));
+    rope_spec_free(&spec);
     solved s = solve_truth(D128, ROPE_TRUTH_AS_TRAINED);
     for (int i = 0; i < 64; i++) {
         float exponent = (float)(2 * i) / 128;
