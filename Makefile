@@ -113,7 +113,24 @@ fuzzers: $(FUZZ_C:%.c=$(BUILD)/%)
 $(BUILD)/%_fuzz: $(BUILD)/%_fuzz.o $(LIB)
 	$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_ALL)
 
+# The NEON kernels, and the portable ones beside them, run under qemu; the host's oracle judges what they wrote.
+AARCH64_CC ?= aarch64-linux-gnu-gcc
+QEMU_AARCH64 ?= qemu-aarch64
+AARCH64_C := scripts/aarch64/dump.c impl/registry.c impl/error.c $(filter impl/kernels/%,$(LIB_C))
+$(BUILD)/aarch64/dump: $(AARCH64_C) impl/rope.h impl/registry.h impl/registry.def scripts/aarch64/record.h
+	@mkdir -p $(@D)
+	$(AARCH64_CC) -I. -D_GNU_SOURCE -std=c17 -O3 -ffp-contract=off $(WARN) -Werror -static -o $@ $(AARCH64_C) -lm
+$(BUILD)/aarch64/judge: scripts/aarch64/judge.c scripts/aarch64/record.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@.o $<
+	$(CXX) $(LDFLAGS) -o $@ $@.o $(LIB) $(LDLIBS_ALL)
+verify-aarch64: $(BUILD)/aarch64/dump $(BUILD)/aarch64/judge
+	@command -v $(QEMU_AARCH64) >/dev/null || { echo "verify-aarch64: $(QEMU_AARCH64) is missing; apt-get install qemu-user" >&2; exit 3; }
+	$(QEMU_AARCH64) $(BUILD)/aarch64/dump $(BUILD)/aarch64/dumps
+	$(BUILD)/aarch64/judge $(BUILD)/aarch64/dumps
+
 # The goals of speed, as CSV; exit 1 where one is not met.
+.PHONY: verify-aarch64 bench-goals
 bench-goals: $(BUILD)/tightrope
 	@$(BUILD)/tightrope bench --goals
 
