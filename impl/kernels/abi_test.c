@@ -297,6 +297,55 @@ static void position_zero_and_nan(void **state)
     }
 }
 
+/* A tensor beyond every cache, in place and out of place, aligned and not, gives the bits that its
+ * tokens give one by one. */
+static void large_tensors_give_the_same_bits(void **state)
+{
+    (void)state;
+    enum { MANY = 1024, ROWS = 33, DIM = 256 }; /* 8.6 million elements */
+    const size_t count = (size_t)MANY * ROWS * DIM;
+    float *memory[2];
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(posix_memalign((void **)&memory[k], 64, (count + 16) * sizeof(float)), 0);
+    FOR_EACH_KERNEL(kernel, pairing, dtype)
+    for (int odd = 0; odd < 2; odd++) {
+        problem p;
+        uint64_t seed = 9;
+        size_t size = rope_dtype_bytes(dtype), row = (size_t)ROWS * DIM * size;
+        char *x = (char *)memory[0], *y = (char *)memory[1] + (odd ? size : 0), *one = malloc(row);
+        int64_t positions[MANY];
+        problem_init(&p, (shape){DIM, DIM, 0}, pairing, dtype, 10000, 1, 0, MANY);
+        for (size_t i = 0; i < 4096; i++)
+            store_random(dtype, x, (int64_t)i, &seed);
+        for (size_t done = 4096 * size; done < count * size; done *= 2)
+            memcpy(x + done, x, done < count * size - done ? done : count * size - done);
+        for (int64_t t = 0; t < MANY; t++)
+            positions[t] = (t * 37) % (MANY + 1);
+        rope_view vx = {x, MANY, ROWS, ROWS * DIM, DIM}, vy = vx;
+        vy.data = y;
+        rope_plan *plan;
+        assert_int_equal(kernel->plan(&p.args, &plan), ROPE_OK);
+        assert_int_equal(kernel->apply(plan, &vx, &vy, positions, 1), ROPE_OK);
+        if (!odd && (kernel->header.flags & ROPE_IN_PLACE))
+            assert_int_equal(kernel->apply(plan, &vx, &vx, positions, 1), ROPE_OK);
+        for (int64_t t = 0; t < MANY; t += odd ? 31 : 1) {
+            rope_view from = {x + (size_t)t * row, 1, ROWS, 0, DIM}, to = from;
+            to.data = one;
+            if (!odd && (kernel->header.flags & ROPE_IN_PLACE)) {
+                assert_memory_equal(x + (size_t)t * row, y + (size_t)t * row, row);
+                continue;
+            }
+            assert_int_equal(kernel->apply(plan, &from, &to, &positions[t], 1), ROPE_OK);
+            assert_memory_equal(one, y + (size_t)t * row, row);
+        }
+        free(one);
+        kernel->destroy(plan);
+        problem_free(&p);
+    }
+    free(memory[0]);
+    free(memory[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +353,7 @@ int main(void)
         cmocka_unit_test(positions_outside_are_refused),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(position_zero_and_nan),
+        cmocka_unit_test(large_tensors_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
