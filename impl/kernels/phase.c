@@ -116,11 +116,10 @@ typedef struct cos_sin_8 {
 /* cos and sin of an angle in 2^-32 turns, modulo a turn. */
 AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
 {
-    /* Half a quarter turn more: bits 30 and 31 are the quarter, the rest a remainder from 0 */
-    __m256i shifted = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
-    __m256i rest = _mm256_and_si256(shifted, _mm256_set1_epi32((1 << 30) - 1));
-    __m256 r = _mm256_cvtepi32_ps(_mm256_sub_epi32(rest, _mm256_set1_epi32(1 << 29)));
-    r = _mm256_mul_ps(r, _mm256_set1_ps(0x1p-30f));
+    /* The lower 30 bits, signed, are what is left of the nearest quarter; shifted to the top they
+     * are a multiple of 4 and round to f32 as they would without. */
+    __m256 r = _mm256_cvtepi32_ps(_mm256_slli_epi32(turns, 2));
+    r = _mm256_mul_ps(r, _mm256_set1_ps(0x1p-32f));
     __m256 z = _mm256_mul_ps(r, r), s = _mm256_set1_ps(S[2]), c = _mm256_set1_ps(C[3]);
     for (int k = 1; k >= 0; k--)
         s = _mm256_fmadd_ps(s, z, _mm256_set1_ps(S[k]));
@@ -129,14 +128,15 @@ AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
     s = _mm256_mul_ps(r, _mm256_fmadd_ps(s, z, _mm256_set1_ps(HALF_PI_LO)));
     s = _mm256_fmadd_ps(r, _mm256_set1_ps(HALF_PI_HI), s);
     c = _mm256_fmadd_ps(c, z, _mm256_set1_ps(1));
-    /* quarter n: cos is c -s -c s, sin is s c -s -c */
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(shifted, 1));
-    __m256i next = _mm256_add_epi32(shifted, _mm256_set1_epi32(1 << 30));
-    __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(next), sign);
-    __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(shifted), sign);
-    return (cos_sin_8){_mm256_xor_ps(_mm256_blendv_ps(c, s, odd), cos_sign),
-                       _mm256_xor_ps(_mm256_blendv_ps(s, c, odd), sin_sign)};
+    /* The nearest quarter n in bits 30 and 31: cos is c -s -c s, sin is s c -s -c */
+    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    __m256i quarter = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
+    __m256i low_bit = _mm256_slli_epi32(quarter, 1);
+    __m256 odd = _mm256_castsi256_ps(low_bit);
+    __m256i cos_sign = _mm256_and_si256(_mm256_xor_si256(quarter, low_bit), sign);
+    __m256i sin_sign = _mm256_and_si256(quarter, sign);
+    return (cos_sin_8){_mm256_xor_ps(_mm256_blendv_ps(c, s, odd), _mm256_castsi256_ps(cos_sign)),
+                       _mm256_xor_ps(_mm256_blendv_ps(s, c, odd), _mm256_castsi256_ps(sin_sign))};
 }
 
 /* The upper 32 bits of (2^32 high + low) times a position modulo 2^64; the position's lower 32 bits
