@@ -192,8 +192,8 @@ static bool keep(certify_out *out, certify_result *result, rope_error *error)
     return true;
 }
 
-bool certify_out_result(certify_out *out, const char *spec, const certify_subject *subject,
-                        certify_result *result, rope_error *error)
+bool certify_out_result(certify_out *out, const char *name, const char *spec,
+                        const certify_subject *subject, certify_result *result, rope_error *error)
 {
     bool talk = out->path != NULL || !out->single;
     if (result->reason[0] != '\0') {
@@ -207,7 +207,7 @@ bool certify_out_result(certify_out *out, const char *spec, const certify_subjec
     int verdict = verdict_index(c);
     out->kept_verdicts[verdict]++;
     out->broken = out->broken || verdict == 3;
-    if (!write_certificate(out, c, spec, error))
+    if (!write_certificate(out, c, name, error))
         return false;
     if (talk && !out->quiet) {
         char line[600];

@@ -38,9 +38,9 @@ bool certify_out_writable(const char *path, rope_error *error);
 /* A combination that a kernel refuses: a named skip. */
 void certify_out_skip(certify_out *out, const char *spec, const rope_error *reason);
 
-/* Takes the certificate over. */
-bool certify_out_result(certify_out *out, const char *spec, const certify_subject *subject,
-                        certify_result *result, rope_error *error);
+/* Takes the certificate over. name: of the spec, for the file's name; spec: for lines. */
+bool certify_out_result(certify_out *out, const char *name, const char *spec,
+                        const certify_subject *subject, certify_result *result, rope_error *error);
 
 /* Rows and the closing line. */
 bool certify_out_finish(certify_out *out, rope_error *error);

@@ -1,5 +1,6 @@
 #include "props/certify_select.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
@@ -8,19 +9,33 @@ static const char *const default_specs[] = {"llama-2", "llama-3.1", "qwen3", "gp
                                             "deepseek-v3"};
 enum { DEFAULT_SPECS = sizeof default_specs / sizeof default_specs[0] };
 
+static bool append(certify_selection *s, const rope_header *header, const char *path,
+                   rope_error *error)
+{
+    const rope_kernel *kernel = (const rope_kernel *)header;
+    for (int i = 0; i < s->kernel_count; i++)
+        if (s->kernels[i] == kernel)
+            return rope_fail(error, "kernel %s given twice", kernel->name);
+    if (s->kernel_count == CERTIFY_KERNELS)
+        return rope_fail(error, "more than %d kernels", CERTIFY_KERNELS);
+    s->paths[s->kernel_count] = path;
+    s->kernels[s->kernel_count++] = kernel;
+    return true;
+}
+
 static bool add_kernel(const char *name, void *context, rope_error *error)
 {
     certify_selection *s = context;
-    const rope_kernel *kernel = rope_registry_find(name);
-    if (kernel == NULL)
+    const rope_plugin *from = NULL;
+    const rope_header *header = rope_plugins_find(s->plugins.items, s->plugins.count, name, &from);
+    if (header == NULL) {
+        const rope_kernel *kernel = rope_registry_find(name);
+        header = kernel != NULL ? &kernel->header : NULL;
+        from = NULL;
+    }
+    if (header == NULL || header->kind != ROPE_ROTATION)
         return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", name);
-    for (int i = 0; i < s->kernel_count; i++)
-        if (s->kernels[i] == kernel)
-            return rope_fail(error, "kernel %s given twice", name);
-    if (s->kernel_count == CERTIFY_KERNELS)
-        return rope_fail(error, "more than %d kernels", CERTIFY_KERNELS);
-    s->kernels[s->kernel_count++] = kernel;
-    return true;
+    return append(s, header, from != NULL ? from->path : NULL, error);
 }
 
 static bool add_dtype(const char *name, void *context, rope_error *error)
@@ -36,6 +51,15 @@ static bool add_dtype(const char *name, void *context, rope_error *error)
     return true;
 }
 
+static bool append_all(certify_selection *s, const rope_header *const *all, size_t count,
+                       const char *path, rope_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i]->kind == ROPE_ROTATION && !append(s, all[i], path, error))
+            return false;
+    return true;
+}
+
 static bool choose_kernels(certify_selection *s, const char *kernels, rope_error *error)
 {
     if (kernels != NULL)
@@ -43,11 +67,14 @@ static bool choose_kernels(certify_selection *s, const char *kernels, rope_error
     s->all_kernels = true;
     size_t count;
     const rope_header *const *all = rope_registry(&count);
-    for (size_t i = 0; i < count; i++)
-        if (all[i]->kind == ROPE_ROTATION &&
-            !add_kernel(((const rope_kernel *)all[i])->name, s, error))
+    if (s->plugins.count == 0)
+        return append_all(s, all, count, NULL, error);
+    for (size_t i = 0; i < s->plugins.count; i++) {
+        const rope_plugin *p = &s->plugins.items[i];
+        if (!append_all(s, p->kernels, p->count, p->path, error))
             return false;
-    return true;
+    }
+    return s->kernel_count > 0 || rope_fail(error, "the plug-ins hold no rotation kernel");
 }
 
 static bool choose_specs(certify_selection *s, const front_values *specs, rope_error *error)
@@ -66,24 +93,38 @@ static bool choose_specs(certify_selection *s, const front_values *specs, rope_e
         if (!rope_spec_copy(given, other))
             return rope_fail(error, "out of memory");
         other->pairing = given->pairing == ROPE_HALF ? ROPE_INTERLEAVED : ROPE_HALF;
+        int length = rope_spec_format(other, NULL, 0);
+        s->turned_texts[i] = length >= 0 ? malloc((size_t)length + 1) : NULL;
+        if (s->turned_texts[i] == NULL)
+            return rope_fail(error, "out of memory");
+        rope_spec_format(other, s->turned_texts[i], (size_t)length + 1);
     }
     return true;
 }
 
-bool certify_select(certify_selection *s, const char *kernels, const front_values *specs,
-                    const char *dtypes, rope_error *error)
+const char *certify_select_text(const certify_selection *s, int spec,
+                                const certify_subject *subject)
+{
+    return subject->spec == &s->specs[spec][1] ? s->turned_texts[spec] : s->spec_texts[spec];
+}
+
+bool certify_select(certify_selection *s, const char *kernels, const front_values *plugins,
+                    const front_values *specs, const char *dtypes, rope_error *error)
 {
     *s = (certify_selection){0};
-    return choose_kernels(s, kernels, error) &&
+    return prop_plugins_load(plugins, &s->plugins, error) && choose_kernels(s, kernels, error) &&
            (dtypes == NULL || front_split(dtypes, add_dtype, s, error)) &&
            choose_specs(s, specs, error);
 }
 
 void certify_select_free(certify_selection *s)
 {
-    for (int i = 0; i < s->spec_count; i++)
+    prop_plugins_free(&s->plugins);
+    for (int i = 0; i < s->spec_count; i++) {
         for (int k = 0; k < 2; k++)
             rope_spec_free(&s->specs[i][k]);
+        free(s->turned_texts[i]);
+    }
 }
 
 /* The dtypes of a kernel that are meant: those asked for that it takes, or f32, or its first. */
@@ -114,7 +155,7 @@ bool certify_select_subjects(
         if (dtypes == 0 && !s->all_kernels)
             return rope_fail(error, "kernel %s takes none of the dtypes asked for", kernel->name);
         for (uint32_t dtype = 0; dtype < 4; dtype++) {
-            certify_subject subject = {kernel, s->plugins[k], &s->specs[spec][turn], dtype};
+            certify_subject subject = {kernel, s->paths[k], &s->specs[spec][turn], dtype};
             rope_error reason;
             if (!(dtypes & 1u << dtype))
                 continue;

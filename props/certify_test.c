@@ -417,7 +417,7 @@ static void recheck_measures_again(void **test)
     recheck_options how = {.seed = 3, .jobs = 1, .positions = 8, .segments = 2};
     recheck_work work;
     rope_error error;
-    if (recheck_certificate(&c, NULL, &how, &work, &error) != RECHECK_HOLDS)
+    if (recheck_certificate(&c, NULL, NULL, &how, &work, &error) != RECHECK_HOLDS)
         fail_msg("%s", error.text);
     assert_true(work.pairs > 8 * 3 * 8 && work.segments == 2);
     certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
@@ -457,13 +457,13 @@ static void recheck_measures_again(void **test)
             c.search.worst.x0 = nextafterf((float)c.search.worst.x0, 9);
             break;
         }
-        if (recheck_certificate(&c, NULL, &how, &work, &error) != RECHECK_FAILS)
+        if (recheck_certificate(&c, NULL, NULL, &how, &work, &error) != RECHECK_FAILS)
             fail_msg("change %d was not noticed", change);
         c.segments[0] = kept;
         c = good;
     }
     strcpy(c.kernel, "no_such_kernel");
-    assert_int_equal(recheck_certificate(&c, NULL, &how, &work, &error), RECHECK_UNUSABLE);
+    assert_int_equal(recheck_certificate(&c, NULL, NULL, &how, &work, &error), RECHECK_UNUSABLE);
     certificate_free(&c);
     rope_spec_free(&spec);
 }

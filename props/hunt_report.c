@@ -56,10 +56,10 @@ char *hunt_replay(const hunt_label *label, const rope_spec *spec, const certific
     if (out != NULL) {
         rope_spec_format(spec, text, (size_t)length + 1);
         fprintf(out,
-                "tightrope verify --kernel %s --replay 'contract;spec=%s;dtype=%s;truth=%s;"
+                "tightrope verify%s --kernel %s --replay 'contract;spec=%s;dtype=%s;truth=%s;"
                 "at=%" PRId64 ";bits=%" PRId64 ":%" PRIx64 ",%" PRId64 ":%" PRIx64 "'",
-                label->kernel, text, label->dtype, label->truth, c->position, u, bits[0], v,
-                bits[1]);
+                label->plugins, label->kernel, text, label->dtype, label->truth, c->position, u,
+                bits[0], v, bits[1]);
         fclose(out);
     }
     free(text);

@@ -11,6 +11,7 @@
 /* The subject in words: kernel, dtype, spec text as given, truth. */
 typedef struct hunt_label {
     const char *kernel, *dtype, *spec, *truth;
+    const char *plugins; /* " --plugin 'F.so'", or "" */
 } hunt_label;
 
 extern const char hunt_columns[], stages_columns[], drift_columns[];

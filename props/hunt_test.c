@@ -218,10 +218,10 @@ static void a_replay_line_names_the_elements(void **state)
 {
     (void)state;
     fixture f = open_fixture("head_dim=8,base=10000,pairing=interleaved", ROPE_TRUTH_EXACT);
-    hunt_label label = {"scalar", "f32", "x", "exact"};
+    hunt_label label = {"scalar", "f32", "x", "exact", " --plugin 'a.so'"};
     certificate_case c = {.position = -3, .pair = 2, .x0 = 1, .x1 = -2};
     char *line = hunt_replay(&label, &f.spec, &c);
-    assert_string_equal(line, "tightrope verify --kernel scalar --replay "
+    assert_string_equal(line, "tightrope verify --plugin 'a.so' --kernel scalar --replay "
                               "'contract;spec=head_dim=8,base=10000,pairing=interleaved;dtype=f32;"
                               "truth=exact;at=-3;bits=4:3f800000,5:c0000000'");
     free(line);

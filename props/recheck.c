@@ -298,8 +298,8 @@ static bool check_segments(const inspection *p, const recheck_options *options, 
 
 /* ---- what the certificate speaks of ---- */
 
-static bool find_subject(const certificate *c, const rope_kernel *kernel, rope_spec *spec,
-                         inspection *p, rope_error *error)
+static bool find_subject(const certificate *c, const rope_kernel *kernel, const char *plugin,
+                         rope_spec *spec, inspection *p, rope_error *error)
 {
     char *text = NULL;
     int dtype = rope_dtype_from_name(c->dtype);
@@ -324,7 +324,7 @@ static bool find_subject(const certificate *c, const rope_kernel *kernel, rope_s
     free(text);
     if (!canonical)
         return rope_fail(error, "the certificate's spec is not in canonical form");
-    p->subject = (certify_subject){kernel, NULL, spec, (uint32_t)dtype};
+    p->subject = (certify_subject){kernel, plugin, spec, (uint32_t)dtype};
     p->options = (certify_options){.truth = exact ? ROPE_TRUTH_EXACT : ROPE_TRUTH_AS_TRAINED,
                                    .seed = c->seed,
                                    .first = c->first,
@@ -353,15 +353,15 @@ static bool check_subject(const inspection *p, bool other_binary, rope_error *er
 }
 
 recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *kernel,
-                                    const recheck_options *options, recheck_work *work,
-                                    rope_error *error)
+                                    const char *plugin, const recheck_options *options,
+                                    recheck_work *work, rope_error *error)
 {
     rope_spec spec;
     inspection p = {.c = c};
     *work = (recheck_work){0};
     rope_spec_init(&spec);
     recheck_verdict verdict = RECHECK_UNUSABLE;
-    if (find_subject(c, kernel, &spec, &p, error)) {
+    if (find_subject(c, kernel, plugin, &spec, &p, error)) {
         verdict = RECHECK_FAILS;
         if (check_subject(&p, options->other_binary, error) &&
             rope_spec_resolve(&spec, p.options.truth, &p.frequencies, error) &&

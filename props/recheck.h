@@ -7,6 +7,7 @@
 
 #include "impl/error.h"
 #include "props/certify.h"
+#include "scripts/front/front.h"
 
 typedef enum recheck_verdict {
     RECHECK_HOLDS = 0,
@@ -29,13 +30,15 @@ typedef struct recheck_work {
 
 /* Runs the kernel again: at every position that the certificate lists and at a sample of others
  * each pair is measured by MPFR alone; sampled segments are computed again and compared sum by sum.
- * The certificate must be consistent. kernel NULL: taken from the registry. */
+ * The certificate must be consistent. kernel NULL: taken from the registry;
+ * else plugin is the path of the file that holds it. */
 recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *kernel,
-                                    const recheck_options *options, recheck_work *work,
-                                    rope_error *error);
+                                    const char *plugin, const recheck_options *options,
+                                    recheck_work *work, rope_error *error);
 
 /* `certify --recheck`: reads, re-verifies, prints PASS or FAIL; seed and jobs as given, or NULL.
  * Returns an exit status. */
-int recheck_file(const char *path, bool other_binary, const char *seed, const char *jobs);
+int recheck_file(const char *path, const front_values *plugins, bool other_binary, const char *seed,
+                 const char *jobs);
 
 #endif

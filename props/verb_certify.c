@@ -16,7 +16,7 @@
 typedef struct options {
     const char *kernels, *dtypes, *positions, *shard, *out, *jobs, *seed, *truth, *csv, *search;
     const char *recheck;
-    front_values specs;
+    front_values specs, plugins;
     bool other_binary;
 } options;
 
@@ -105,7 +105,9 @@ static bool certify_spec(session *s, int spec, rope_error *error)
         front_progress_end(&s->progress);
     }
     for (int k = 0; good && k < count; k++)
-        good = certify_out_result(&s->out, text, &subjects[k], &results[k], error);
+        good =
+            certify_out_result(&s->out, text, certify_select_text(&s->chosen, spec, &subjects[k]),
+                               &subjects[k], &results[k], error);
     for (int k = 0; results != NULL && k < count; k++)
         certificate_free(&results[k].certificate);
     free(subjects);
@@ -121,7 +123,7 @@ static int certify(const options *o, int argc, char **argv)
         return front_usage("certify", "out of memory");
     s->run.progress = NULL;
     bool good = parse_run(s, o, &error) &&
-                certify_select(&s->chosen, o->kernels, &o->specs, o->dtypes, &error) &&
+                certify_select(&s->chosen, o->kernels, &o->plugins, &o->specs, o->dtypes, &error) &&
                 oracle_self_test(&error);
     if (good) {
         s->run.progress = show_progress;
@@ -129,6 +131,8 @@ static int certify(const options *o, int argc, char **argv)
         good = certify_out_begin(&s->out, o->out, o->csv, certify_select_single(&s->chosen),
                                  s->run.seed, argc, argv, &error);
     }
+    if (good && prop_plugins_text(&s->chosen.plugins, s->out.quiet ? stderr : stdout).failed > 0)
+        s->out.broken = true;
     for (int i = 0; good && i < s->chosen.spec_count; i++)
         good = certify_spec(s, i, &error);
     int status = good && certify_out_finish(&s->out, &error)
@@ -148,6 +152,10 @@ int verb_certify(int argc, char **argv)
          .argument = "A,B",
          .help = "kernels; default: the whole registry",
          .value = &o.kernels},
+        {.name = "plugin",
+         .argument = "F.so",
+         .help = "the kernels of a shared object; may be repeated",
+         .values = &o.plugins},
         {.name = "spec",
          .argument = "S",
          .help = "what to rotate by, repeatable; default: five presets",
@@ -209,6 +217,7 @@ int verb_certify(int argc, char **argv)
     }
     if (o.kernels || o.specs.count || o.dtypes || o.positions || o.shard || o.out || o.truth ||
         o.search || o.csv)
-        return front_usage("certify", "--recheck goes with --seed, --jobs and --other-binary only");
-    return recheck_file(o.recheck, o.other_binary, o.seed, o.jobs);
+        return front_usage("certify",
+                           "--recheck goes with --plugin, --seed, --jobs and --other-binary only");
+    return recheck_file(o.recheck, &o.plugins, o.other_binary, o.seed, o.jobs);
 }

@@ -17,7 +17,7 @@ enum { SCANNED = 1 << 20 }; /* positions certified before the search: the last o
 
 typedef struct options {
     const char *kernels, *dtypes, *positions, *evaluations, *seconds, *seed, *truth, *jobs, *csv;
-    front_values specs;
+    front_values specs, plugins;
     bool stages, drift, no_scan;
 } options;
 
@@ -77,7 +77,7 @@ static bool parse(session *s, const options *o, rope_error *error)
         s->evaluations = UINT64_MAX;
     if ((uint64_t)r->end - (uint64_t)r->first > (uint64_t)CERTIFY_LONGEST)
         return rope_fail(error, "--positions holds more than 2^48 positions");
-    return certify_select(&s->chosen, o->kernels, &o->specs, o->dtypes, error) &&
+    return certify_select(&s->chosen, o->kernels, &o->plugins, &o->specs, o->dtypes, error) &&
            (o->csv == NULL || s->quiet || certify_out_writable(o->csv, error));
 }
 
@@ -142,8 +142,9 @@ static bool study(session *s, int spec, const certify_subject *subject, oracle *
     char reason[256] = "";
     f->spec = subject->spec;
     f->label = (hunt_label){subject->kernel->name, rope_dtype_name(subject->dtype),
-                            s->chosen.spec_texts[spec],
-                            s->range.truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained"};
+                            certify_select_text(&s->chosen, spec, subject),
+                            s->range.truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained",
+                            s->chosen.plugins.words};
     bool good = true, skip = false;
     if (s->mode == MODE_HUNT)
         good = hunt(s, subject, o, frequencies, f, reason, sizeof reason, error);
@@ -256,8 +257,10 @@ static int run_all(session *s, const options *o, int argc, char **argv)
     bool begun = good && o->csv != NULL;
     good = good && (!begun || front_run_begin(&run, argc, argv, s->range.seed, &error));
     begun = begun && good;
-    if (good)
+    if (good) {
+        s->failed = prop_plugins_text(&s->chosen.plugins, s->quiet ? stderr : stdout).failed > 0;
         print_head(s);
+    }
     for (int i = 0; good && i < s->chosen.spec_count; i++)
         good = study_spec(s, i, subjects, &error);
     good = good && (o->csv == NULL || write_rows(s, o->csv, &run, &error));
@@ -277,6 +280,10 @@ int verb_hunt(int argc, char **argv)
          .argument = "A,B",
          .help = "kernels; default: the whole registry",
          .value = &o.kernels},
+        {.name = "plugin",
+         .argument = "F.so",
+         .help = "the kernels of a shared object; may be repeated",
+         .values = &o.plugins},
         {.name = "spec",
          .argument = "S",
          .help = "what to rotate by, repeatable",
