@@ -114,6 +114,7 @@ static void judge_class(prop_judge *j, const prop_row *row, int64_t head, int64_
                         const double x[2], const double y[2])
 {
     prop_stats *s = &j->stats;
+    s->not_zero += isfinite(x[0]) && isfinite(x[1]) && (x[0] != 0 || x[1] != 0);
     if (right_class(j, row->exact[pair], x, y))
         return;
     j->row_above++;

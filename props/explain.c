@@ -333,8 +333,29 @@ static bool cut_off(uint32_t t, double value, double slack, double y)
     if (fabs(value) <= slack)
         return fabs(y) <= slack;
     double lower = fabs(value) - slack, spacing = prop_spacing(t, lower);
-    return (signbit(y) != 0) == (signbit(value) != 0) &&
+    return (y == 0 || (signbit(y) != 0) == (signbit(value) != 0)) &&
            fabs(y) >= floor(lower / spacing) * spacing && fabs(y) <= fabs(value) + slack;
+}
+
+/* Every step rounded, on 16-bit data and tables: products are exact in f32, and so is the sum but
+ * for bits below half a unit of storage, which an f32 rounding keeps on their side (24 >= 2 * 11 +
+ * 2 bits). */
+static bool every_step_matches(const prop_explanation *e, int64_t n, float c, float s,
+                               int64_t *head)
+{
+    const double *d = e->pair_data;
+    int64_t heads = e->heads;
+    uint32_t t = e->model.dtype;
+    for (int64_t h = 0; h < n; h++) {
+        float x0 = (float)d[h], x1 = (float)d[h + heads];
+        float y0 = prop_round_f32(t, prop_round_f32(t, x0 * c) - prop_round_f32(t, x1 * s));
+        float y1 = prop_round_f32(t, prop_round_f32(t, x1 * c) + prop_round_f32(t, x0 * s));
+        if ((double)y0 != d[h + 2 * heads] || (double)y1 != d[h + 3 * heads]) {
+            *head = (int64_t)d[h + 5 * heads];
+            return false;
+        }
+    }
+    return true;
 }
 
 /* All heads bit for bit (zeros without sign). */
@@ -424,7 +445,9 @@ static judgement judge_table(const prop_explanation *e, int64_t n,
     for (int i = 0; i < cs && !(best.stands && bitwise(arithmetic)); i++)
         for (int j = 0; j < ss; j++) {
             judgement one = {.stands = true, .head = -1};
-            if (bitwise(arithmetic))
+            if (arithmetic == PROP_ARITHMETIC_STEPS && e->model.input_dtype == e->model.dtype)
+                one.stands = every_step_matches(e, n, (float)c[i], (float)s[j], &one.head);
+            else if (bitwise(arithmetic))
                 one.stands = steps_match(e, n, arithmetic, c[i], s[j], &one.head);
             else
                 one = judge_rotation(e, n, c[i], s[j], combination->bound_u, one);
@@ -454,6 +477,50 @@ static judgement judge(const prop_explanation *e, int64_t n, const prop_combinat
     }
 }
 
+/* The tables that judge_table would go through, for comparison. */
+static void tables_of(const prop_explanation *e, oracle_cos_sin_dd r, double tables[6])
+{
+    double a = e->attention_factor;
+    int ulps = a == 1 ? 1 : 3;
+    uint32_t dtype = e->model.table_rounded ? e->model.table_dtype : e->model.dtype;
+    if (table_values(true, dtype, a * r.cos.hi, ulps, tables) == 1)
+        tables[1] = tables[0];
+    if (table_values(true, dtype, a * r.sin.hi, ulps, tables + 3) == 1)
+        tables[4] = tables[3];
+    tables[2] = tables[5] = 0;
+}
+
+/* 16-bit storage: where the candidates that stand, [low, high], differ by a change of angle far
+ * below a unit of storage, those at both ends speak for all between: with equal tables alike, since
+ * cos and sin move one way between them; by S0 if the whole change fits into what the contract
+ * leaves. False: each must be asked. */
+static bool judge_range(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n,
+                        const prop_combination *combination, const double change[2],
+                        judgement *verdict)
+{
+    double range = fabs(change[1] - change[0]);
+    if (!(range < e->u / 256))
+        return false;
+    oracle_cos_sin_dd low = turned(row->exact[pair], change[0]);
+    oracle_cos_sin_dd high = turned(row->exact[pair], change[1]);
+    if (combination->arithmetic == PROP_ARITHMETIC_TABLE ||
+        combination->arithmetic == PROP_ARITHMETIC_STEPS) {
+        double tables[2][6];
+        tables_of(e, low, tables[0]);
+        tables_of(e, high, tables[1]);
+        if (memcmp(tables[0], tables[1], sizeof tables[0]) != 0)
+            return false;
+        *verdict = judge(e, n, combination, low);
+        return true;
+    }
+    if (combination->arithmetic != PROP_ARITHMETIC_ONE_ROUNDING)
+        return false;
+    judgement one = judge(e, n, combination, low);
+    judgement other = judge(e, n, combination, high);
+    *verdict = one.error_u > other.error_u ? one : other;
+    return one.stands && other.stands && verdict->error_u + range / e->u <= combination->bound_u;
+}
+
 static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n, int which,
                       int arithmetic)
 {
@@ -465,13 +532,25 @@ static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, in
     double last_change = NAN;
     judgement last = {0};
     bool any = false;
-    int64_t head = -1;
-    for (int64_t i = set->first[pair]; i < set->first[pair + 1]; i++) {
+    int64_t head = -1, low = set->first[pair], high = set->first[pair + 1] - 1;
+    while (low < high && !all[low].stands)
+        low++;
+    while (high > low && !all[high].stands)
+        high--;
+    bool together = false;
+    if (high > low && e->u > 0x1p-20) {
+        const double change[2] = {
+            angle_change(set, &e->model, pair, low - set->first[pair], row->position[pair]),
+            angle_change(set, &e->model, pair, high - set->first[pair], row->position[pair])};
+        together = judge_range(e, row, pair, n, combination, change, &last);
+    }
+    for (int64_t i = low; i <= high; i++) {
         if (!all[i].stands)
             continue;
-        double change =
-            angle_change(set, &e->model, pair, i - set->first[pair], row->position[pair]);
-        if (!(change == last_change))
+        double change = together ? 0
+                                 : angle_change(set, &e->model, pair, i - set->first[pair],
+                                                row->position[pair]);
+        if (!together && !(change == last_change))
             last = judge(e, n, combination, turned(row->exact[pair], change));
         last_change = change;
         all[i].stands = last.stands;
@@ -501,14 +580,20 @@ void prop_explanation_feed(prop_explanation *e, const prop_row *row)
     }
     e->heads = row->heads;
     int combinations = e->set_count * e->arithmetics;
+    /* Once refuted, a combination matters only for the report of a failure, and there is none while
+     * another stands. */
+    bool report = prop_explanation_refuted(e);
     for (int64_t pair = 0; pair < e->model.pairs; pair++) {
-        bool any = false;
-        for (int k = 0; k < combinations; k++)
-            any = any || !e->refuted[k * e->model.pairs + pair];
-        int64_t n = any ? gather(e, row, pair) : 0;
-        for (int k = 0; n > 0 && k < combinations; k++)
-            if (!e->refuted[k * e->model.pairs + pair])
+        int64_t n = -1;
+        for (int k = 0; k < combinations; k++) {
+            if (e->refuted[k * e->model.pairs + pair] ||
+                (!report && e->combinations[k].pairs_refuted > 0))
+                continue;
+            if (n < 0)
+                n = gather(e, row, pair);
+            if (n > 0)
                 feed_pair(e, row, pair, n, k / e->arithmetics, k % e->arithmetics);
+        }
     }
 }
 

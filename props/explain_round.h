@@ -52,4 +52,19 @@ static inline double prop_round(uint32_t dtype, double x)
     return fabs(r) > prop_largest(dtype) ? copysign(INFINITY, x) : copysign(r, x);
 }
 
+/* An f32 rounded to bf16 or f16. Adding half a unit of the bits that go, less one where the last
+ * bit that stays is 0, carries into it exactly when nearest-even rounds up; subnormals of f16 are
+ * multiples of 2^-24, which is f32's spacing in [1/2, 1). */
+static inline float prop_round_f32(uint32_t dtype, float x)
+{
+    uint32_t bits, drop = dtype == ROPE_BF16 ? 16 : 13;
+    if (dtype == ROPE_F16 && fabsf(x) < 0x1p-14f)
+        return (x + copysignf(0.75f, x)) - copysignf(0.75f, x);
+    memcpy(&bits, &x, 4);
+    bits += (1u << (drop - 1)) - 1 + (bits >> drop & 1);
+    bits &= ~((1u << drop) - 1);
+    memcpy(&x, &bits, 4);
+    return dtype == ROPE_F16 && fabsf(x) > 65504.0f ? copysignf(INFINITY, x) : x;
+}
+
 #endif

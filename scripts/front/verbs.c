@@ -17,5 +17,6 @@ const front_entry front_verbs[] = {
     {"pick", "the fastest kernel that keeps an error budget", verb_pick},
     {"report", "a page, figures and tables from the rows of verify and bench", verb_report},
     {"identify", "which spec and which fault explain a dump", verb_identify},
+    {"dump", "what a kernel or a mutant makes of an input, as .npy", verb_dump},
     {NULL, NULL, NULL},
 };
