@@ -7,6 +7,7 @@
 
 #include "impl/registry.h"
 #include "impl/spec/presets.h"
+#include "props/explain_round.h"
 #include "props/identify_faults.h"
 #include "props/identify_outliers.h"
 #include "props/identify_specs.h"
@@ -140,6 +141,15 @@ static void search_declared(inquiry *q, const rope_spec *declared)
     try_one(q, right);
     if (right->explains)
         return;
+    if (q->sample->position == NULL) {
+        int64_t placed = q->all.count;
+        q->good = prop_place_tokens(&q->all, right, q->sample);
+        for (int64_t i = placed; i < q->all.count; i++)
+            if (q->all.items[i]->share >= NEAR)
+                try_one(q, q->all.items[i]);
+        if (q->fit_count > 0)
+            return;
+    }
     if (!(q->angles & 1u << PROP_ANGLE_PRODUCT)) { /* --angle f64: f32 angles are a fault */
         prop_hypothesis *h = prop_hypothesis_derive(right, "F7 f32-angle", "angles in f32");
         if (h != NULL) {
@@ -268,7 +278,7 @@ static void what_decides(const inquiry *q, prop_identity *id)
         snprintf(id->decide, size,
                  "at rotary_dim 2 both pairings are one operation: a dump with a "
                  "rotary_dim of 4 or more decides");
-    else if (a->map != b->map && q->sample->position == NULL)
+    else if (q->sample->position == NULL)
         snprintf(id->decide, size,
                  "a dump whose positions are known, given by --positions, decides");
     else if (prop_map_by_head(a->map) || prop_map_by_head(b->map) || a->output_transposed ||
@@ -317,6 +327,47 @@ static void report(inquiry *q, const rope_spec *declared, prop_identity *id)
     }
 }
 
+/* The 16-bit dtype whose numbers all of an f32 output are, or -1. */
+static int narrower_output(const prop_sample *s)
+{
+    static const uint32_t narrow[] = {ROPE_BF16, ROPE_F16};
+    if (s->dtype != ROPE_F32)
+        return -1;
+    for (int k = 0; k < 2; k++) {
+        bool all = true;
+        for (int64_t i = 0; all && i < s->tokens * s->heads * s->head_dim; i++)
+            all = isnan(s->y[i]) || prop_round(narrow[k], s->y[i]) == s->y[i];
+        if (all)
+            return (int)narrow[k];
+    }
+    return -1;
+}
+
+/* An f32 output whose numbers are all of 16 bits: as a dump of that dtype. */
+static void search_narrower(inquiry *q, const rope_spec *declared)
+{
+    int dtype = narrower_output(q->sample);
+    if (dtype < 0 || !q->good || q->fit_count > 0)
+        return;
+    prop_sample narrow = *q->sample;
+    const prop_sample *whole = q->sample;
+    narrow.dtype = (uint32_t)dtype;
+    q->sample = &narrow;
+    if (declared != NULL)
+        search_declared(q, declared);
+    else
+        search_open(q);
+    q->sample = whole;
+    for (int i = 0; i < q->fit_count; i++) {
+        prop_hypothesis *h = q->fits[i];
+        if (h->fault[0] == '\0')
+            snprintf(h->fault, sizeof h->fault, "other-dtype");
+        size_t used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%sthe output holds %s numbers as f32",
+                 used > 0 ? "; " : "", rope_dtype_name((uint32_t)dtype));
+    }
+}
+
 bool prop_identify(const prop_sample *sample, const rope_spec *declared, uint32_t angles,
                    prop_identity *identity, rope_error *error)
 {
@@ -334,6 +385,7 @@ bool prop_identify(const prop_sample *sample, const rope_spec *declared, uint32_
         search_declared(&q, declared);
     else
         search_open(&q);
+    search_narrower(&q, declared);
     if (q.good)
         report(&q, declared, identity);
     else

@@ -138,6 +138,36 @@ static void with_measured_factor(search *q, prop_hypothesis *h)
         h->model.contract = prop_contract(&h->model, PROP_ANGLE_UNROUNDED) + 2;
 }
 
+static bool add_placed(prop_hypotheses *list, const prop_hypothesis *h, const prop_sample *sample,
+                       const char *fault, prop_map map, double start, char sign)
+{
+    prop_hypothesis *placed = prop_hypothesis_derive(h, fault, "");
+    if (placed == NULL)
+        return false;
+    placed->map = map;
+    placed->map_value = start;
+    int used = snprintf(placed->detail, sizeof placed->detail, "positions ");
+    used += snprintf(placed->detail + used, sizeof placed->detail - (size_t)used,
+                     sign == '-' ? "-%.0f, -%.0f, ..." : "%.0f, %.0f, ...", start, start + 1);
+    if (*fault != '\0')
+        snprintf(placed->detail + used, sizeof placed->detail - (size_t)used,
+                 ", rotated by minus the angle");
+    prop_screen(placed, sample);
+    return prop_hypotheses_add(list, placed);
+}
+
+bool prop_place_tokens(prop_hypotheses *list, const prop_hypothesis *h, const prop_sample *sample)
+{
+    double start;
+    bool good = true;
+    if (find_start(h, sample, false, &start))
+        good = add_placed(list, h, sample, "", PROP_MAP_OFFSET, start, '+');
+    if (good && find_start(h, sample, true, &start))
+        good = add_placed(list, h, sample, "", PROP_MAP_NEGATED, start, '-') &&
+               add_placed(list, h, sample, "F22 inverse-rotation", PROP_MAP_NEGATED, start, '+');
+    return good;
+}
+
 /* One spec, both pairings. */
 static void add_spec(search *q, rope_spec *spec)
 {
@@ -154,20 +184,7 @@ static void add_spec(search *q, rope_spec *spec)
             keep_if_near(q, h);
             continue;
         }
-        for (int negative = 0; negative < 2; negative++) {
-            prop_hypothesis *placed = prop_hypothesis_derive(h, "", "");
-            double start;
-            if (placed != NULL && find_start(placed, q->sample, negative == 1, &start)) {
-                placed->map = negative ? PROP_MAP_NEGATED : PROP_MAP_OFFSET;
-                placed->map_value = start;
-                snprintf(placed->detail, sizeof placed->detail,
-                         negative ? "positions -%.0f, -%.0f, ..." : "positions %.0f, %.0f, ...",
-                         start, start + 1);
-                keep_if_near(q, placed);
-            } else {
-                prop_hypothesis_free(placed);
-            }
-        }
+        q->good = prop_place_tokens(q->list, h, q->sample) && q->good;
         prop_hypothesis_free(h);
     }
 }
