@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "impl/registry.h"
+#include "scripts/front/rows.h"
 
 extern char **environ;
 
@@ -141,11 +142,12 @@ bool bench_process_measure(const bench_point *point, const char *plugin, int run
 {
     if (!bench_verify(point, effort, result, error) || result->verdict == BENCH_SKIP)
         return result->verdict == BENCH_SKIP;
-    char json[] = "/tmp/tightrope-hyperfine-XXXXXX", count[16];
-    int file = mkstemp(json);
-    if (file < 0)
-        return rope_fail(error, "cannot write in /tmp: %s", strerror(errno));
-    close(file);
+    /* Made as a temporary of ours, so that an interrupt removes it; hyperfine fills it. */
+    char json[512], count[16];
+    FILE *file = rows_file_create("/tmp/tightrope-hyperfine", json, sizeof json, error);
+    if (file == NULL)
+        return false;
+    fclose(file);
     snprintf(count, sizeof count, "%d", runs);
     char *kernel = command_text(point, point->kernel->name, plugin),
          *copy = command_text(point, NULL, NULL);
@@ -160,7 +162,7 @@ bool bench_process_measure(const bench_point *point, const char *plugin, int run
         rope_fail(error, "hyperfine failed (status %d) on%s", status, kernel ? kernel : "");
     bool good = root != NULL;
     cJSON_Delete(root);
-    unlink(json);
+    rows_file_abandon(json);
     free(kernel);
     free(copy);
     return good;
