@@ -79,7 +79,7 @@ static bool run_all(prop_orders *p, rope_error *error)
 {
     prop_suite_warm(&p->v.suite, p->v.seed);
     return prop_run(p->v.units, p->v.unit_count, p->jobs, "verify", error) &&
-           prop_encodings_run(&p->encodings, p->v.seed, p->level, error);
+           prop_encodings_run(&p->encodings, p->v.seed, (int)p->level, error);
 }
 
 static bool write_results(const prop_options *o, const prop_orders *p, const outputs *f,
