@@ -23,8 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         /* not here */
     } else if (rope_spec_parse(text, &spec, &error)) {
         rope_frequencies f;
-        if (rope_spec_resolve(&spec, ROPE_TRUTH_EXACT, &f, &error))
-            rope_frequencies_free(&f);
+        /* Large dimensions take seconds under sanitizers and differ in nothing. */
+        for (int truth = 0; truth < 2 && spec.rotary_dim <= 512; truth++)
+            if (rope_spec_resolve(&spec, (rope_truth)truth, &f, &error))
+                rope_frequencies_free(&f);
         rope_spec_format(&spec, once, sizeof once);
         if (!rope_spec_parse(once, &again, &error))
             abort();
