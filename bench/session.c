@@ -20,12 +20,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool add_kernel(const char *name, void *context, rope_error *error)
+static bool add(bench_session *s, const rope_kernel *kernel, rope_error *error)
 {
-    bench_session *s = context;
-    const rope_kernel *kernel = rope_registry_find(name);
-    if (kernel == NULL)
-        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", name);
     const rope_kernel **kernels =
         realloc(s->kernels, (s->request.kernel_count + 1) * sizeof *kernels);
     if (kernels == NULL)
@@ -35,15 +31,28 @@ static bool add_kernel(const char *name, void *context, rope_error *error)
     return true;
 }
 
+/* A name of --kernel: of the plug-in's kernels first. */
+static bool add_kernel(const char *name, void *context, rope_error *error)
+{
+    bench_session *s = context;
+    const rope_header *header = rope_plugins_find(&s->plugin, 1, name, NULL);
+    const rope_kernel *kernel = header != NULL && header->kind == ROPE_ROTATION
+                                    ? (const rope_kernel *)header
+                                    : rope_registry_find(name);
+    if (kernel == NULL)
+        return rope_fail(error, "unknown kernel '%s', see `tightrope list kernels`", name);
+    return add(s, kernel, error);
+}
+
+/* Without --kernel: all of the plug-in, or all of the registry. */
 static bool add_all_kernels(bench_session *s, rope_error *error)
 {
-    size_t count;
-    const rope_header *const *headers = rope_registry(&count);
+    size_t count = s->plugin.count;
+    const rope_header *const *headers = count > 0 ? s->plugin.kernels : rope_registry(&count);
     for (size_t i = 0; i < count; i++)
-        if (headers[i]->kind == ROPE_ROTATION &&
-            !add_kernel(((const rope_kernel *)headers[i])->name, s, error))
+        if (headers[i]->kind == ROPE_ROTATION && !add(s, (const rope_kernel *)headers[i], error))
             return false;
-    return true;
+    return s->request.kernel_count > 0 || rope_fail(error, "the plug-in has no rotation kernel");
 }
 
 static bool add_dtype(const char *name, void *context, rope_error *error)
@@ -93,6 +102,7 @@ bool bench_session_new(bench_session *s, const bench_options *o, rope_error *err
     uint32_t dtypes = 0;
     *s = (bench_session){0};
     bool good =
+        (o->plugin == NULL || rope_plugin_load(o->plugin, &s->plugin, error)) &&
         (o->kernels ? front_split(o->kernels, add_kernel, s, error) : add_all_kernels(s, error)) &&
         (o->dtypes == NULL || front_split(o->dtypes, add_dtype, &dtypes, error)) &&
         add_problems(s, o, error);

@@ -3,6 +3,7 @@
 #define BENCH_SESSION_H
 
 #include "bench/grid.h"
+#include "impl/plugin.h"
 #include "scripts/front/front.h"
 
 /* As the command line gave them; NULL and empty: the default. */
@@ -16,6 +17,7 @@ typedef struct bench_options {
 
 typedef struct bench_session {
     bench_request request;
+    rope_plugin plugin; /* count 0: none */
     const rope_kernel **kernels;
     bench_problem *problems;
     bench_shape *shapes;

@@ -142,6 +142,10 @@ int verb_bench(int argc, char **argv)
     bench_options o = {.seed = DEFAULT_SEED};
     const front_option table[] = {
         {.name = "kernel", .argument = "A,B", .help = "kernels; default all", .value = &o.kernels},
+        {.name = "plugin",
+         .argument = "FILE.so",
+         .help = "its kernels instead of this build's, or beside those that --kernel names",
+         .value = &o.plugin},
         {.name = "spec",
          .argument = "S",
          .help = "a spec, repeatable; default by level",
