@@ -59,7 +59,10 @@ static void judge(const rope_kernel *kernel, const problem *p, const int64_t *po
 {
     const rope_spec *spec = &p->spec;
     size_t size = rope_dtype_bytes(p->args.dtype);
-    for (int64_t t = 0; t < TOKENS; t++)
+    for (int64_t t = 0; t < TOKENS; t++) {
+        exact_cos_sin rotors[550];
+        for (int64_t i = 0; i < p->args.pairs; i++)
+            rotors[i] = exact_rotor(&p->args, positions[t * p->args.axis_count + p->axis[i]], i);
         for (int64_t h = 0; h < HEADS; h++) {
             const char *from = x + (size_t)(t * sx.token + h * sx.head) * size;
             const char *to = y + (size_t)(t * sy.token + h * sy.head) * size;
@@ -70,10 +73,9 @@ static void judge(const rope_kernel *kernel, const problem *p, const int64_t *po
             for (int64_t i = 0; i < p->args.pairs; i++) {
                 int64_t e0 = element(spec, i, 0), e1 = element(spec, i, 1);
                 int64_t position = positions[t * p->args.axis_count + p->axis[i]];
-                double error =
-                    pair_error(&p->args, exact_rotor(&p->args, position, i),
-                               load(p->args.dtype, from, e0), load(p->args.dtype, from, e1),
-                               load(p->args.dtype, to, e0), load(p->args.dtype, to, e1));
+                double error = pair_error(&p->args, rotors[i], load(p->args.dtype, from, e0),
+                                          load(p->args.dtype, from, e1),
+                                          load(p->args.dtype, to, e0), load(p->args.dtype, to, e1));
                 /* f16 data reach 2^-5, where subnormal outputs add up to 2^-24 / 2^-16 u */
                 double bound = kernel->error_bound(&p->args, position, i) + 0.01;
                 if (!(error <= bound))
@@ -85,6 +87,7 @@ static void judge(const rope_kernel *kernel, const problem *p, const int64_t *po
                              (long long)i, error, bound);
             }
         }
+    }
 }
 
 /* Elements of y between the rows keep their poison. */
@@ -106,9 +109,9 @@ static void one_shape(const rope_kernel *kernel, shape s, uint32_t pairing, uint
 {
     problem p;
     uint64_t seed = 11;
-    problem_init(&p, s, pairing, dtype, 10000, axes, -40, 300);
+    problem_init(&p, s, pairing, dtype, 10000, axes, -9, 60);
     /* any order, repeated, negative; another one on every axis */
-    const int64_t some[] = {257, -40, 0, 257, 300, 12, -1, 64, 5, 99, 3, 8, 7, 7, 1};
+    const int64_t some[] = {57, -9, 0, 57, 60, 12, -1, 33, 5, 29, 3, 8, 7, 7, 1};
     int64_t positions[TOKENS * ROPE_MAX_AXES];
     for (uint32_t i = 0; i < TOKENS * axes; i++)
         positions[i] = some[i % 15];
@@ -134,11 +137,16 @@ static void one_shape(const rope_kernel *kernel, shape s, uint32_t pairing, uint
 
     assert_int_equal(kernel->apply(plan, &vx, &vy, positions, axes), ROPE_OK);
     assert_memory_equal(x.data, z.data, nx * size); /* x is not written */
-    judge(kernel, &p, positions, x.data, sx, y.data, sy);
+    static char *judged; /* at_end is run first; alignment must not change a bit */
+    if (at_end) {
+        judge(kernel, &p, positions, x.data, sx, y.data, sy);
+        judged = realloc(judged, ny * size);
+        memcpy(judged, y.data, ny * size);
+    }
+    assert_memory_equal(judged, y.data, ny * size);
     gaps_are_untouched(y.data, sy, s.head_dim, size);
     if (kernel->header.flags & ROPE_IN_PLACE) {
         assert_int_equal(kernel->apply(plan, &vz, &vz, positions, axes), ROPE_OK);
-        judge(kernel, &p, positions, x.data, sx, z.data, sx);
         gaps_are_untouched(z.data, sx, s.head_dim, size);
         for (int64_t t = 0; t < TOKENS; t++) /* the same bits as out of place */
             for (int64_t h = 0; h < HEADS; h++)
@@ -302,7 +310,7 @@ static void position_zero_and_nan(void **state)
 static void large_tensors_give_the_same_bits(void **state)
 {
     (void)state;
-    enum { MANY = 1024, ROWS = 65, DIM = 256 }; /* 17 million elements */
+    enum { MANY = 512, ROWS = 65, DIM = 256 }; /* 8.5 million elements: 32.5 MiB in f32 */
     const size_t count = (size_t)MANY * ROWS * DIM;
     float *memory[2];
     for (int k = 0; k < 2; k++)
@@ -328,7 +336,7 @@ static void large_tensors_give_the_same_bits(void **state)
         assert_int_equal(kernel->apply(plan, &vx, &vy, positions, 1), ROPE_OK);
         if (!odd && (kernel->header.flags & ROPE_IN_PLACE))
             assert_int_equal(kernel->apply(plan, &vx, &vx, positions, 1), ROPE_OK);
-        for (int64_t t = 0; t < MANY; t += odd ? 31 : 5) {
+        for (int64_t t = 0; t < MANY; t += odd ? 31 : 1) {
             rope_view from = {x + (size_t)t * row, 1, ROWS, 0, DIM}, to = from;
             to.data = one;
             if (!odd && (kernel->header.flags & ROPE_IN_PLACE)) {
