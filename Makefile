@@ -33,7 +33,7 @@ LIB := $(BUILD)/libtightrope.a
 TESTS := $(TEST_C:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all tests test verify verify-full mutants report sanitize fuzz fuzzers coverage examples install clean FORCE
+.PHONY: readme all tests test verify verify-full mutants report sanitize fuzz fuzzers coverage examples install clean FORCE
 all: $(BUILD)/tightrope
 
 $(BUILD)/tightrope: $(BUILD)/$(MAIN_C:.c=.o) $(LIB)
@@ -73,7 +73,7 @@ tests: $(TESTS)
 test: $(BUILD)/tightrope $(TESTS)
 	scripts/run-tests $(BUILD)
 
-verify: $(BUILD)/tightrope $(TESTS)
+verify: $(BUILD)/tightrope $(TESTS) examples
 	scripts/run-tests $(BUILD) --verify
 
 # Everything in its long form: over 10^6 oracle points against Arb, every rotary_dim, verify --level full.
@@ -93,6 +93,9 @@ mutants: $(BUILD)/tightrope
 
 report: $(BUILD)/tightrope
 	scripts/make-report $(BUILD)
+
+readme: $(BUILD)/tightrope examples
+	scripts/make-readme $(BUILD)
 
 # The project's own defences. Each builds into a folder of its own.
 sanitize:
