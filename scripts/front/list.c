@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/encoding.h"
 #include "props/mutants.h"
 #include "props/property.h"
 #include "scripts/front/list_specs.h"
@@ -47,6 +48,11 @@ static void list_properties(rows_writer *w)
     for (size_t i = 0; i < count; i++) {
         rows_text(w, properties[i]->name);
         rows_text(w, properties[i]->statement);
+        rows_end(w);
+    }
+    for (const prop_encoding_property *p = prop_encoding_properties; p->name != NULL; p++) {
+        rows_text(w, p->name);
+        rows_text(w, p->statement);
         rows_end(w);
     }
 }
