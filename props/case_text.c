@@ -68,7 +68,7 @@ char *prop_case_format(const prop_subject *s, const prop_case *c)
         fprintf(f, ";data=%s:%" PRIu64, kind_names[c->kind], c->seed);
     for (int i = 0; i < PROP_STREAMS; i++)
         if (c->bits[i] != NULL)
-            write_bits(f, c, i);
+            write_bits(f, c, i); /* also when all are 0: absent would mean generated */
     if (fclose(f) != 0) {
         free(text);
         return NULL;

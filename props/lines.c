@@ -6,10 +6,14 @@
 
 #include "impl/registry.h"
 #include "props/case.h"
+#include "props/shrink.h"
 #include "props/verify.h"
 
 /* Distinct positions of the main spec that the standard suite promises for every kernel. */
 enum { PROMISED_POSITIONS = 10000 };
+
+/* Child processes that a smaller counter-example is worth. */
+enum { MOST_TRIALS = 400 };
 
 static const char *const verdict_names[] = {"pass", "fail", "no contract", "unsupported",
                                             "not run"};
@@ -208,12 +212,11 @@ char *prop_replay_line(const prop_verification *v, const prop_unit *unit, int en
 {
     prop_subject s;
     prop_case c = {0};
-    rope_error error;
     char *line = NULL;
     if (index < 0 || !prop_unit_case(unit, entry, property, index, &s, &c))
         return NULL;
     if (sheet != NULL)
-        prop_trial(&s, &c, sheet, &error);
+        prop_shrink(&s, &c, MOST_TRIALS, sheet);
     char *text = prop_case_format(&s, &c);
     if (text != NULL && asprintf(&line, "tightrope verify%s --kernel %s --replay '%s'", v->plugins,
                                  unit->kernel->name, text) < 0)

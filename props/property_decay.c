@@ -145,7 +145,10 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
              prop_rotate(s, c, positions, w.x[0], w.y[1], sheet)) {
         prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
         judge_tokens(s, c, &w, points, r, sheet);
-        if (c->parameter != 0)
+        bool octaves = c->parameter != 0;
+        for (int64_t t = 0; t < c->x.tokens; t++) /* a case made smaller has others */
+            octaves &= positions[t] == t + 1;
+        if (octaves)
             judge_octaves(s, c, points, sheet);
     }
     free(r);

@@ -57,7 +57,8 @@ void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size);
 
-/* The command line that repeats a case, made as small as it can be; malloc'ed. */
+/* The command line that repeats a case; malloc'ed. With a sheet the case is made small first, and
+ * the sheet says what is wrong with it; without, it is as it was found. */
 char *prop_replay_line(const prop_verification *v, const prop_unit *unit, int entry, int property,
                        int64_t index, prop_sheet *sheet);
 

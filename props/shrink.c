@@ -1,0 +1,163 @@
+#include "props/shrink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "props/rapidcheck_shim.h"
+#include "props/run.h"
+
+typedef struct {
+    const prop_subject *s;
+    prop_case *best;
+    prop_sheet *sheet; /* of the best */
+    int trials;
+} search;
+
+/* ---- case to numbers ---- */
+
+static void shape_out(const prop_shape *shape, int64_t *scalars)
+{
+    scalars[0] = shape->place;
+    scalars[1] = shape->shift;
+    scalars[2] = shape->token_gap;
+    scalars[3] = shape->head_gap;
+    scalars[4] = shape->heads_first;
+}
+
+static void shape_in(const int64_t *scalars, prop_shape *shape)
+{
+    shape->place = (prop_place)scalars[0];
+    shape->shift = scalars[1];
+    shape->token_gap = scalars[2];
+    shape->head_gap = scalars[3];
+    shape->heads_first = scalars[4] != 0;
+}
+
+/* All elements that are not 0, token by token. */
+static int64_t elements_out(const prop_case *c, int64_t token, rapid_element *to)
+{
+    int64_t count = 0;
+    for (int stream = 0; stream < PROP_STREAMS; stream++)
+        for (int64_t head = 0; head < c->x.heads; head++)
+            for (int64_t e = 0; e < c->x.head_dim; e++) {
+                int64_t row = token * c->x.heads + head;
+                uint64_t bits = c->bits[stream][row * c->x.head_dim + e];
+                if (bits != 0)
+                    to[count++] = (rapid_element){head, e, stream, bits};
+            }
+    return count;
+}
+
+typedef struct {
+    rapid_token *tokens;
+    int64_t *positions;
+    rapid_element *elements;
+} flat;
+
+static void flat_free(flat *f)
+{
+    free(f->tokens);
+    free(f->positions);
+    free(f->elements);
+}
+
+static bool flatten(rope_dtype dtype, const prop_case *c, flat *f, rapid_case *r)
+{
+    int64_t per_token = c->lists * (int64_t)c->axes;
+    *f = (flat){calloc((size_t)c->x.tokens, sizeof *f->tokens),
+                malloc((size_t)(c->x.tokens * per_token) * sizeof *f->positions),
+                malloc((size_t)(PROP_STREAMS * prop_case_elements(c)) * sizeof *f->elements)};
+    *r = (rapid_case){.heads = c->x.heads,
+                      .positions_per_token = per_token,
+                      .tokens = c->x.tokens,
+                      .token = f->tokens};
+    if (f->tokens == NULL || f->positions == NULL || f->elements == NULL)
+        return false;
+    oracle_store((uint32_t)dtype, &r->one, 0, 1);
+    shape_out(&c->x, r->scalars);
+    shape_out(&c->y, r->scalars + 5);
+    r->scalars[10] = c->position_gap;
+    r->scalars[11] = c->in_place;
+    r->scalars[12] = c->parameter;
+    rapid_element *next = f->elements;
+    for (int64_t t = 0; t < c->x.tokens; t++) {
+        int64_t *p = f->positions + t * per_token;
+        for (int list = 0; list < c->lists; list++)
+            memcpy(p + list * (int64_t)c->axes, prop_case_list(c, list) + t * c->axes,
+                   c->axes * sizeof *p);
+        int64_t count = elements_out(c, t, next);
+        f->tokens[t] = (rapid_token){p, next, count};
+        next += count;
+    }
+    return true;
+}
+
+/* ---- and back ---- */
+
+static bool rebuild(const prop_subject *s, const prop_case *like, const rapid_case *r, prop_case *c)
+{
+    if (!prop_case_new(c, like->property, s, r->tokens, r->heads, like->lists))
+        return false;
+    shape_in(r->scalars, &c->x);
+    shape_in(r->scalars + 5, &c->y);
+    c->position_gap = r->scalars[10];
+    c->in_place = r->scalars[11] != 0;
+    c->parameter = r->scalars[12];
+    for (int i = 0; i < PROP_STREAMS; i++) {
+        c->bits[i] = calloc((size_t)prop_case_elements(c), sizeof **c->bits);
+        if (c->bits[i] == NULL)
+            return false;
+    }
+    for (int64_t t = 0; t < r->tokens; t++) {
+        const rapid_token *token = &r->token[t];
+        for (int list = 0; list < c->lists; list++)
+            memcpy(prop_case_list(c, list) + t * c->axes,
+                   token->positions + list * (int64_t)c->axes, c->axes * sizeof(int64_t));
+        for (int64_t k = 0; k < token->count; k++) {
+            const rapid_element *e = &token->elements[k];
+            int64_t row = t * c->x.heads + e->head;
+            c->bits[e->stream][row * c->x.head_dim + e->element] = e->bits;
+        }
+    }
+    return true;
+}
+
+static rapid_answer judge(const rapid_case *r, void *context)
+{
+    search *q = context;
+    prop_case c = {0};
+    prop_sheet sheet;
+    rope_error error;
+    const char *reason;
+    if (q->trials-- <= 0)
+        return RAPID_STOP;
+    bool good = rebuild(q->s, q->best, r, &c) && prop_trial(q->s, &c, &sheet, &error);
+    /* A failure of another kind (a refusal, our own trouble) is not this one made smaller. */
+    bool fails = good && !sheet.refused && prop_sheet_failed(&sheet, &reason) &&
+                 strncmp(reason, "internal", 8) != 0 &&
+                 (sheet.failed == q->sheet->failed || sheet.strayed == q->sheet->strayed);
+    if (!fails) {
+        prop_case_free(&c);
+        return RAPID_PASSES;
+    }
+    prop_case_free(q->best);
+    *q->best = c;
+    *q->sheet = sheet;
+    return RAPID_FAILS;
+}
+
+bool prop_shrink(const prop_subject *s, prop_case *c, int trials, prop_sheet *sheet)
+{
+    rope_error error;
+    const char *reason;
+    flat f;
+    rapid_case start;
+    if (!prop_case_materialise(s, c) || !prop_trial(s, c, sheet, &error) ||
+        !prop_sheet_failed(sheet, &reason))
+        return false;
+    search q = {s, c, sheet, trials};
+    if (flatten(s->dtype, c, &f, &start))
+        rapid_shrink(&start, judge, &q);
+    flat_free(&f);
+    return true;
+}
