@@ -122,16 +122,62 @@ static void read_unit(const prop_mutation *m, const prop_mutant *mutant, outcome
             read_finding(mutant, o, unit, e, p, untouched, environment);
 }
 
+static int kills_of(const prop_mutation *m, const outcome *o)
+{
+    int kills = 0;
+    for (int p = 0; p < m->names_count; p++)
+        kills += o->effects[p] == KILLS;
+    return kills;
+}
+
+/* Round 0: the first pairing and dtype of each mutant; round 1: all others of those that live. */
+static bool run_round(prop_mutation *m, const prop_suite *suite, uint64_t seed, int jobs, int round,
+                      rope_error *error)
+{
+    prop_unit *units = calloc((size_t)m->count * 8 + 1, sizeof *units);
+    int *outcome_of = calloc((size_t)m->count * 8 + 1, sizeof *outcome_of), unit_count = 0;
+    bool good = (units != NULL && outcome_of != NULL) || rope_fail(error, "out of memory");
+    for (int i = 0; good && i < m->count; i++) {
+        const rope_kernel *kernel =
+            m->outcomes[i].skipped == NULL ? prop_mutant_find(m->outcomes[i].name)->kernel : NULL;
+        if (kernel == NULL || (round > 0 && kills_of(m, &m->outcomes[i]) > 0))
+            continue;
+        int taken = 0;
+        for (uint32_t u = 0; u < 8; u++) {
+            uint32_t pairing = u % 2, dtype = u / 2;
+            if (!(kernel->pairings >> pairing & 1) || !(kernel->dtypes >> dtype & 1))
+                continue;
+            if ((taken++ == 0) != (round == 0))
+                continue;
+            outcome_of[unit_count] = i;
+            units[unit_count++] =
+                (prop_unit){.kernel = kernel,
+                            .pairing = pairing,
+                            .dtype = (rope_dtype)dtype,
+                            .seed = seed,
+                            .suite = suite,
+                            .partner = prop_partner(kernel, pairing, (rope_dtype)dtype),
+                            .hasty = true};
+        }
+    }
+    good = good && prop_run(units, unit_count, jobs, "mutants", error);
+    for (int u = 0; good && u < unit_count; u++) {
+        outcome *o = &m->outcomes[outcome_of[u]];
+        read_unit(m, prop_mutant_find(o->name), o, &units[u]);
+    }
+    for (int u = 0; u < unit_count; u++)
+        prop_unit_free(&units[u]);
+    free(units);
+    free(outcome_of);
+    return good;
+}
+
 static bool run_rotations(prop_mutation *m, const prop_suite *suite, uint64_t seed, int jobs,
                           const char *only, rope_error *error)
 {
     size_t count;
     const prop_mutant *mutants = prop_mutants(&count);
-    prop_unit *units = calloc(count * 8, sizeof *units);
-    const prop_mutant **of_unit = calloc(count * 8, sizeof *of_unit);
-    int *outcome_of = calloc(count * 8, sizeof *outcome_of), unit_count = 0;
-    bool good = (units != NULL && of_unit != NULL && outcome_of != NULL) ||
-                rope_fail(error, "out of memory");
+    bool good = true;
     uint32_t here = rope_cpu_features();
     for (size_t i = 0; good && i < count; i++) {
         const prop_mutant *mutant = &mutants[i];
@@ -147,28 +193,10 @@ static bool run_rotations(prop_mutation *m, const prop_suite *suite, uint64_t se
             o->skipped = mutant->waits_for != NULL ? mutant->waits_for : "not made";
         else if (mutant->kernel->cpu_features & ~here)
             o->skipped = "needs a CPU feature that this machine lacks";
-        for (uint32_t u = 0; o->skipped == NULL && u < 8; u++)
-            if ((mutant->kernel->pairings >> u % 2 & 1) && (mutant->kernel->dtypes >> u / 2 & 1)) {
-                of_unit[unit_count] = mutant;
-                outcome_of[unit_count] = m->count - 1;
-                units[unit_count++] =
-                    (prop_unit){.kernel = mutant->kernel,
-                                .pairing = u % 2,
-                                .dtype = (rope_dtype)(u / 2),
-                                .seed = seed,
-                                .suite = suite,
-                                .partner = prop_partner(mutant->kernel, u % 2, (rope_dtype)(u / 2)),
-                                .hasty = true};
-            }
     }
-    good = good && prop_run(units, unit_count, jobs, "mutants", error);
-    for (int u = 0; good && u < unit_count; u++)
-        read_unit(m, of_unit[u], &m->outcomes[outcome_of[u]], &units[u]);
-    for (int u = 0; u < unit_count; u++)
-        prop_unit_free(&units[u]);
-    free(units);
-    free(of_unit);
-    free(outcome_of);
+    /* The other pairings and dtypes of a mutant are only of interest while it lives. */
+    for (int round = 0; good && round < 2; round++)
+        good = run_round(m, suite, seed, jobs, round, error);
     return good;
 }
 
@@ -262,14 +290,6 @@ void prop_mutation_free(prop_mutation *m)
 }
 
 /* ---- what comes out ---- */
-
-static int kills_of(const prop_mutation *m, const outcome *o)
-{
-    int kills = 0;
-    for (int p = 0; p < m->names_count; p++)
-        kills += o->effects[p] == KILLS;
-    return kills;
-}
 
 static void print_outcome(const prop_mutation *m, const outcome *o, prop_sum *sum, FILE *out)
 {
