@@ -102,9 +102,7 @@ static void judge_framework(const char *name, const char *command, const char *s
                             int expected_cases, int open_every)
 {
     if (command == NULL) {
-        print_message("# skipped: %s is not installed (scripts/setup says how), or this is not run "
-                      "from the source folder\n",
-                      name);
+        print_message("# skipped: no %s, or this is not run from the source folder\n", name);
         skip();
     }
     strcpy(directory, "/tmp/frameworks_test_XXXXXX");
@@ -137,8 +135,8 @@ static void torch_dumps_pass_and_are_identified(void **state)
     /* Debian's package belongs to /usr/bin/python3. */
     static const char *const pythons[] = {"python3", "/usr/bin/python3", NULL};
     static const char script[] = "props/frameworks/torch_dumps.py";
-    judge_framework("PyTorch", find_command(pythons, "-c 'import torch, numpy'", script), script,
-                    104, 12);
+    judge_framework("PyTorch (Debian: python3-torch)",
+                    find_command(pythons, "-c 'import torch, numpy'", script), script, 104, 12);
 }
 
 static void onnxruntime_dumps_pass_and_are_identified(void **state)
@@ -147,7 +145,7 @@ static void onnxruntime_dumps_pass_and_are_identified(void **state)
     static const char *const nodes[] = {"node", "NODE_PATH=\"$(npm root -g 2>/dev/null)\" node",
                                         NULL};
     static const char script[] = "props/frameworks/onnx_dumps.js";
-    judge_framework("onnxruntime-node",
+    judge_framework("onnxruntime-node (npm install -g onnxruntime-node)",
                     find_command(nodes, "-e 'require(\"onnxruntime-node\")'", script), script, 6,
                     3);
 }

@@ -238,7 +238,8 @@ static void matching_presets(const prop_hypothesis *h, const prop_sample *s, cha
                     p->model.rotary_offset == h->model.rotary_offset &&
                     fabs(p->model.attention_factor.hi / h->model.attention_factor.hi - 1) < 1e-6;
         for (int64_t k = 0; same && k < p->model.pairs; k++)
-            same = fabs(p->theta[k] - h->theta[k]) <= 1e-9 * h->theta[k];
+            same =
+                fabs(p->theta[k] - h->theta[k]) <= 1e-9 * h->theta[k] && p->axis[k] == h->axis[k];
         if (same && used + strlen(presets[i].name) + 3 < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
                                      presets[i].name);

@@ -35,10 +35,10 @@ typedef enum prop_map {
     PROP_MAP_INDEX = 9,         /* the token's number in the dump */
     PROP_MAP_CONSTANT = 10,     /* map_value */
     PROP_MAP_PREVIOUS = 11,     /* of the token before; the first: its own */
-    PROP_MAP_AXES = 12, /* axes permuted: axis a takes the position of axis (a + map_value) % n */
-    PROP_MAP_AXES_REVERSED = 13,
-    PROP_MAP_WRAPPED = 14, /* modulo map_value */
-    PROP_MAP_CLAMPED = 15, /* at most map_value */
+    PROP_MAP_AXES = 12,         /* axes permuted: two bits of map_value for each axis say whose
+                                   position it takes */
+    PROP_MAP_WRAPPED = 14,      /* modulo map_value */
+    PROP_MAP_CLAMPED = 15,      /* at most map_value */
 } prop_map;
 
 /* Angles that no formula of one position gives. */

@@ -161,10 +161,11 @@ static void faults_of_positions(maker *m)
             keep(m, h);
         }
     }
-    for (uint32_t shift = 1; shift < s->axes; shift++)
-        mapped(m, "axes-swapped", "position axes taken in another order", PROP_MAP_AXES, shift, 0);
-    if (s->axes > 1)
-        mapped(m, "axes-swapped", "position axes reversed", PROP_MAP_AXES_REVERSED, 0, 0);
+    /* Every order of two or three axes but the right one, two bits an axis from the lowest. */
+    static const uint32_t orders[] = {0x1, 0x18, 0x21, 0x9, 0x12, 0x6};
+    for (size_t i = s->axes == 2 ? 0 : 1; i < (s->axes == 2 ? 1 : 6) && s->axes > 1; i++)
+        mapped(m, "axes-swapped", "position axes taken in another order", PROP_MAP_AXES, orders[i],
+               0);
     if (s->position == NULL)
         return;
     mapped(m, "F26 position-off-by-one", "rotated by position + 1", PROP_MAP_OFFSET, 1, 0);

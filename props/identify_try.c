@@ -170,9 +170,7 @@ double prop_mapped_position(const prop_hypothesis *h, const prop_sample *s, int6
     case PROP_MAP_PREVIOUS:
         return given(s, token > 0 ? token - 1 : 0, axis);
     case PROP_MAP_AXES:
-        return given(s, token, (axis + (uint32_t)h->map_value) % s->axes);
-    case PROP_MAP_AXES_REVERSED:
-        return given(s, token, s->axes - 1 - axis);
+        return given(s, token, (uint32_t)h->map_value >> (2 * axis) & 3);
     case PROP_MAP_WRAPPED:
         return p - h->map_value * floor(p / h->map_value);
     case PROP_MAP_CLAMPED:
