@@ -213,6 +213,13 @@ static void explain_failure(prop_verdict *v, const judging *g)
             "%lld, head %lld, pair %lld",
             (long long)s->wrong_class, (long long)s->first_wrong_class.token,
             (long long)s->first_wrong_class.head, (long long)s->first_wrong_class.pair);
+    else if (s->rows_stale > 0)
+        snprintf(v->reason, size,
+                 "stale: %lld rows hold another row's output, the first token %lld, head %lld that "
+                 "of token %lld, head %lld",
+                 (long long)s->rows_stale, (long long)s->first_stale.token,
+                 (long long)s->first_stale.head, (long long)s->stale_source.token,
+                 (long long)s->stale_source.head);
     else if (s->changed_outside > 0)
         snprintf(v->reason, size,
                  "%lld elements outside the rotary range differ from the input, the first at token "
@@ -222,13 +229,6 @@ static void explain_failure(prop_verdict *v, const judging *g)
     else if (s->rows_unrotated == s->rows_wrong)
         snprintf(v->reason, size, "output equal to input: %lld of %lld rows are not rotated",
                  (long long)s->rows_unrotated, (long long)s->rows);
-    else if (s->rows_stale > 0)
-        snprintf(v->reason, size,
-                 "stale: %lld rows hold another row's output, the first token %lld, head %lld that "
-                 "of token %lld, head %lld",
-                 (long long)s->rows_stale, (long long)s->first_stale.token,
-                 (long long)s->first_stale.head, (long long)s->stale_source.token,
-                 (long long)s->stale_source.head);
     else
         snprintf(v->reason, size,
                  "no combination explains it; the nearest, %.2s with S%d, fails at %lld of %lld "
