@@ -456,6 +456,14 @@ AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64
     adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
 }
 
+/* How a tensor is walked. */
+typedef enum walk {
+    IN_CACHE = 0, /* it fits a core's own caches */
+    IN_ORDER = 1, /* it does not, in place */
+    COPIED = 2,   /* out of place */
+    STREAMED = 3, /* out of place, and past all caches: stores go around them */
+} walk;
+
 AVX2 INLINE void put(float *y, __m256 v, const bool streamed)
 {
     if (streamed)
@@ -475,26 +483,29 @@ AVX2 INLINE void half_pair_of(rows r, int64_t at, __m256 x0, __m256 x1, __m256 c
  * it. What is left of a row after whole vectors is done by a last one that overlaps them: its
  * operands are loaded before anything is stored, so that in place works too, and what it repeats
  * gives the same bits. At least one vector a row. The two halves of a long row confuse prefetchers:
- * lines are asked for in order, four rows ahead (past the end that does no harm). */
+ * lines are asked for in order, four rows ahead (past the end that does no harm); not where rows
+ * are copied within the caches, which that slows. */
 AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t count,
-                               const bool streamed)
+                               const walk how)
 {
     const int64_t last = count - 8, ahead = 8 * count;
     const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m256 x0 = _mm256_loadu_ps(r.x + last), x1 = _mm256_loadu_ps(r.x + r.partner + last);
         for (int64_t i = 0; i < last; i += 8) {
-            _mm_prefetch((const char *)(r.x + 2 * i + ahead), _MM_HINT_T0);
+            if (how != COPIED)
+                _mm_prefetch((const char *)(r.x + 2 * i + ahead), _MM_HINT_T0);
             half_pair_of(r, i, _mm256_loadu_ps(r.x + i), _mm256_loadu_ps(r.x + r.partner + i),
-                         _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i), streamed);
+                         _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i), how == STREAMED);
         }
-        _mm_prefetch((const char *)(r.x + 2 * last + ahead), _MM_HINT_T0);
-        half_pair_of(r, last, x0, x1, c_last, s_last, streamed);
+        if (how != COPIED)
+            _mm_prefetch((const char *)(r.x + 2 * last + ahead), _MM_HINT_T0);
+        half_pair_of(r, last, x0, x1, c_last, s_last, how == STREAMED);
     }
 }
 
 AVX2 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int64_t count,
-                                   const bool streamed)
+                                   const walk how)
 {
     const int64_t last = count - 4, ahead = 8 * count;
     float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
@@ -506,22 +517,16 @@ AVX2 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int64
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m256 z_last = _mm256_loadu_ps(r.x + 2 * last);
         for (int64_t i = 0; i < 2 * last; i += 8) {
-            _mm_prefetch((const char *)(r.x + i + ahead), _MM_HINT_T0);
+            if (how != COPIED)
+                _mm_prefetch((const char *)(r.x + i + ahead), _MM_HINT_T0);
             __m256 z = _mm256_loadu_ps(r.x + i), swapped = _mm256_permute_ps(z, 0xb1);
             __m256 product = _mm256_mul_ps(swapped, _mm256_loadu_ps(s2 + i));
-            put(r.y + i, _mm256_fmaddsub_ps(z, _mm256_loadu_ps(c2 + i), product), streamed);
+            put(r.y + i, _mm256_fmaddsub_ps(z, _mm256_loadu_ps(c2 + i), product), how == STREAMED);
         }
         __m256 product = _mm256_mul_ps(_mm256_permute_ps(z_last, 0xb1), s_last);
-        put(r.y + 2 * last, _mm256_fmaddsub_ps(z_last, c_last, product), streamed);
+        put(r.y + 2 * last, _mm256_fmaddsub_ps(z_last, c_last, product), how == STREAMED);
     }
 }
-
-/* How a tensor is walked. */
-typedef enum walk {
-    IN_CACHE = 0, /* it fits a core's own caches */
-    IN_ORDER = 1, /* it does not */
-    STREAMED = 2, /* it is past all caches, out of place: stores go around them */
-} walk;
 
 /* Measured on Zen 5: own caches of 1 MiB; stores around the caches pay from 32 MiB. They need whole
  * vectors on addresses of 32 bytes. */
@@ -532,24 +537,32 @@ static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view 
     bool aligned = (uintptr_t)y->data % 32 == 0 && odd % 8 == 0;
     if (x->data != y->data && aligned && elements >= INT64_C(1) << 23)
         return STREAMED;
-    return elements > INT64_C(1) << 18 ? IN_ORDER : IN_CACHE;
+    if (elements <= INT64_C(1) << 18)
+        return IN_CACHE;
+    return x->data == y->data ? IN_ORDER : COPIED;
 }
 
 AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                         walk how)
 {
-    if (pairing == ROPE_HALF && how == STREAMED)
-        half_in_order(r, c, s, count, true);
-    else if (pairing == ROPE_HALF && how == IN_ORDER && count >= 8)
-        half_in_order(r, c, s, count, false);
-    else if (pairing == ROPE_HALF)
+    if (how != IN_CACHE && count < 8) /* no whole vector to overlap */
+        how = IN_CACHE;
+    if (pairing == ROPE_HALF && how == IN_CACHE)
         half_in_cache(r, c, s, count);
-    else if (how == STREAMED)
-        adjacent_in_order(r, c, s, count, true);
-    else if (how == IN_ORDER && count >= 4)
-        adjacent_in_order(r, c, s, count, false);
-    else
+    else if (pairing == ROPE_HALF && how == IN_ORDER)
+        half_in_order(r, c, s, count, IN_ORDER);
+    else if (pairing == ROPE_HALF && how == COPIED)
+        half_in_order(r, c, s, count, COPIED);
+    else if (pairing == ROPE_HALF)
+        half_in_order(r, c, s, count, STREAMED);
+    else if (how == IN_CACHE)
         adjacent_in_cache(r, c, s, count);
+    else if (how == IN_ORDER)
+        adjacent_in_order(r, c, s, count, IN_ORDER);
+    else if (how == COPIED)
+        adjacent_in_order(r, c, s, count, COPIED);
+    else
+        adjacent_in_order(r, c, s, count, STREAMED);
 }
 
 /* Rotates a block of pairs of some tokens. */
