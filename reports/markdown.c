@@ -31,6 +31,8 @@ static void put_contents(FILE *out, const report_model *model)
               out);
     if (model->bench.count > 0)
         fputs("- [Speed](#speed)\n", out);
+    if (report_has_encodings(model))
+        fputs("- [Encodings compared](#encodings-compared)\n", out);
     fputs("- [Columns of the CSV files](#columns-of-the-csv-files)\n"
           "- [How to cite and repeat](#how-to-cite-and-repeat)\n\n",
           out);
@@ -55,6 +57,8 @@ char *report_markdown(const report_model *model, const report_figures *figures)
     }
     if (model->bench.count > 0)
         report_section_speed(out, model, figures);
+    if (report_has_encodings(model))
+        report_section_encodings(out, model);
     report_section_columns(out);
     report_section_citing(out, model);
     bool good = !ferror(out);

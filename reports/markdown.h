@@ -15,6 +15,9 @@ void report_section_accuracy(FILE *out, const report_model *model, const report_
 void report_section_properties(FILE *out, const report_model *model);
 void report_section_worst(FILE *out, const report_model *model);
 void report_section_speed(FILE *out, const report_model *model, const report_figures *figures);
+/* Whether there are rows of an encoding other than RoPE. */
+bool report_has_encodings(const report_model *model);
+void report_section_encodings(FILE *out, const report_model *model);
 void report_section_columns(FILE *out);
 void report_section_citing(FILE *out, const report_model *model);
 

@@ -139,6 +139,48 @@ static void tells_what_the_rows_say(void **state)
     free(text);
 }
 
+/* Rows of all four encodings, and what the page makes of them; a failure shows. */
+static void compares_encodings(void **state)
+{
+    (void)state;
+    put("encodings.csv", "%s",
+        VERIFY_HEAD
+        "r,sinusoidal,,f32,dim=8,exact,sum-contract,all,8,20,0.75,,,,1.5,-77,1,0,,pass,,,0.5,\n"
+        "r,sinusoidal,,f32,dim=8,exact,sum-unbounded,all,8,20,0.5,,,,1,9000,1,0,,pass,,,0.5,\n"
+        "r,sinusoidal,,f32,dim=8,exact,sum-shift,all,8,20,3,,,,2.5,9,1,0,,fail,off,,1.2,\n"
+        "r,learnt,,f32,\"dim=8,rows=37\",exact,sum-bounded,all,8,20,,,,,,36,0,0,,pass,,,,\n"
+        "r,alibi,,f32,heads=1,exact,sum-linear,all,9,6,,,,,,5,0,0,,pass,,,,\n"
+        "r,broken,half,f32,head_dim=8,exact,offset,all,9,6,9,,,,3,5,0,0,,fail,off,,3,\n"
+        "r,slow,half,f32,head_dim=8,exact,offset,all,9,6,2,,,,3,5,0,0,,pass,,,0.66,\n"
+        "r,quick,half,f32,head_dim=8,exact,offset,all,9,6,1,,,,4,5,0,0,,pass,,,0.25,\n");
+    put("encodings-bench.csv", "%s",
+        BENCH_HEAD
+        "r,broken,half,f32,head_dim=8,512,4,apply,9,0.01,1,1,12,32,0.1,1,1,pass,yes,1,1,3\n"
+        "r,slow,half,f32,head_dim=8,512,4,apply,9,0.75,1,1,12,32,3,1,1,pass,yes,1,1,3\n"
+        "r,quick,half,f32,head_dim=8,512,4,apply,9,0.25,1,1,12,32,1.5,1,1,pass,yes,1,1,3\n"
+        "r,alibi,,f32,\"heads=2,keys=8\",64,2,apply,9,0.875,1,1,12,32,4.5,1,1,pass,yes,1,1,3\n");
+    const char *paths[] = {in_folder("encodings.csv"), in_folder("encodings-bench.csv")};
+    char *text = markdown_of(paths, 2);
+    assert_contains(text, "- [Encodings compared](#encodings-compared)");
+    assert_contains(text, "figures are those of the kernel <code>quick</code>");
+    assert_contains(text, "| sinusoidal | learnt | ALiBi | RoPE |");
+    assert_contains(
+        text,
+        "| <code>sum-shift</code>: 0 rows pass, **1 FAIL**; worst 120 % of the tolerance | – "
+        "| <code>sum-linear</code>: 1 row pass | <code>offset</code>: 1 row pass; worst 25 % of");
+    assert_contains(text, "| <code>sum-unbounded</code>: 1 row pass; worst 50 % of the tolerance | "
+                          "<code>sum-bounded</code>: 1 row pass |");
+    assert_contains(text, "| 0.75 of 1.5 u (f32) | – |");
+    assert_contains(
+        text, "| – | – | 0.875 ns an element of the scores, 4.5× memcpy "
+              "(<code>heads=2,keys=8</code>, 64 tokens, 2 heads) | 0.25 ns an element of q or k");
+    free(text);
+    paths[0] = in_folder("verify.csv");
+    text = markdown_of(paths, 1);
+    assert_null(strstr(text, "Encodings compared"));
+    free(text);
+}
+
 static void refuses_other_files(void **state)
 {
     (void)state;
@@ -243,9 +285,9 @@ static void same_rows_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_what_the_rows_say), cmocka_unit_test(refuses_other_files),
-        cmocka_unit_test(marks_the_pareto_front),  cmocka_unit_test(escapes_what_has_a_meaning),
-        cmocka_unit_test(same_rows_same_bytes),
+        cmocka_unit_test(tells_what_the_rows_say),    cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(compares_encodings),         cmocka_unit_test(marks_the_pareto_front),
+        cmocka_unit_test(escapes_what_has_a_meaning), cmocka_unit_test(same_rows_same_bytes),
     };
     return cmocka_run_group_tests(tests, make_rows, remove_rows);
 }
