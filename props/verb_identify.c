@@ -39,9 +39,11 @@ static bool identify_one(const arguments *a, const char *input, const char *outp
     return good;
 }
 
-static void print_answer(const prop_answer *a)
+static void print_answer(const prop_answer *a, const char *tensor)
 {
     printf("spec: %s\nfault: %s\n", a->spec, a->fault);
+    if (tensor != NULL)
+        printf("tensor: %s\n", tensor);
     if (a->detail[0] != '\0')
         printf("detail: %s\n", a->detail);
     if (a->follows[0] != '\0')
@@ -55,12 +57,12 @@ static void print_answer(const prop_answer *a)
 
 static void print_identity(const char *tensor, const prop_identity *id)
 {
-    if (tensor != NULL)
-        printf("tensor: %s\n", tensor);
     if (!id->told)
-        printf("cannot tell%s: %s\n", id->fitting > 1 ? ", these fit alike" : "", id->decide);
+        printf("cannot tell%s%s%s: %s\n", tensor != NULL ? " of " : "",
+               tensor != NULL ? tensor : "", id->fitting > 1 ? ", these fit alike" : "",
+               id->decide);
     for (int i = 0; i < id->fitting && i < id->count; i++)
-        print_answer(&id->answers[i]);
+        print_answer(&id->answers[i], tensor);
     if (id->count > id->fitting)
         printf("runners-up:\n");
     for (int i = id->fitting; i < id->count; i++)
@@ -103,12 +105,13 @@ static void print_joint(const prop_identity *q, const prop_identity *k)
         printf("spec: %s\nfault: %s\n", q->answers[0].spec, joint);
         printf("detail: q and k are rotated differently: scores depend on absolute positions\n");
     } else if (q->told && k->told && strcmp(q->answers[0].fault, k->answers[0].fault) == 0) {
-        print_answer(&q->answers[0]);
-        printf("q and k alike\n");
+        print_answer(&q->answers[0], "q and k alike");
         return;
     }
-    print_identity("q", q);
-    print_identity("k", k);
+    /* The one with something to say comes first. */
+    bool k_first = q->told && strcmp(q->answers[0].fault, "none") == 0 && joint == NULL;
+    print_identity(k_first ? "k" : "q", k_first ? k : q);
+    print_identity(k_first ? "q" : "k", k_first ? q : k);
 }
 
 static int run(const arguments *a)
