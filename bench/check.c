@@ -68,9 +68,7 @@ static void compare_row(const comparison *c, const void *x, const void *y, int64
     }
 }
 
-/* Token `index` of `count` that are checked: first and last, and in each stretch between a seeded
- * one. */
-static int64_t chosen_token(int64_t tokens, int64_t count, int64_t index, uint64_t *seed)
+int64_t bench_chosen_token(int64_t tokens, int64_t count, int64_t index, uint64_t *seed)
 {
     if (count >= tokens)
         return index;
@@ -105,7 +103,7 @@ bool bench_check(const bench_point *point, const rope_plan_args *args, const voi
     int64_t count = point->tokens < effort->checked_tokens ? point->tokens : effort->checked_tokens;
     uint64_t seed = effort->seed;
     for (int64_t n = 0; n < count; n++) {
-        int64_t t = chosen_token(point->tokens, count, n, &seed);
+        int64_t t = bench_chosen_token(point->tokens, count, n, &seed);
         c.position = positions[t * axes];
         oracle_row(problem->oracle, positions + t * axes, row);
         for (int64_t i = 0; i < pairs; i++) {

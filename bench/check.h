@@ -12,4 +12,8 @@ bool bench_check(const bench_point *point, const rope_plan_args *args, const voi
                  const int64_t *positions, const bench_effort *effort, bench_result *result,
                  rope_error *error);
 
+/* Token `index` of the `count` that are checked: first and last, and in each stretch between a
+ * seeded one. */
+int64_t bench_chosen_token(int64_t tokens, int64_t count, int64_t index, uint64_t *seed);
+
 #endif

@@ -147,7 +147,7 @@ bench_point *bench_grid(const bench_request *request, size_t *count)
 {
     size_t most = request->problem_count * request->shape_count * 4 * 4 * request->kernel_count +
                   request->kernel_count;
-    bench_point *points = calloc(most, sizeof *points);
+    bench_point *points = calloc(most + 1, sizeof *points); /* most is 0 without rotations */
     *count = 0;
     if (points == NULL)
         return NULL;

@@ -66,7 +66,6 @@ typedef struct {
     rope_view x, y;
     int64_t *positions; /* [tokens][axes] */
     int64_t axes;
-    uint32_t dtype;
     rope_status status; /* the first that is not ROPE_OK */
 } work;
 
@@ -94,21 +93,26 @@ static void body_plan_apply(void *context)
     w->kernel->destroy(plan);
 }
 
+/* What the floors move. */
+typedef struct {
+    const bench_buffers *buffers;
+    uint32_t dtype;
+} floor_work;
+
 static void body_memcpy(void *context)
 {
-    work *w = context;
-    bench_copy(w->buffers.y, w->buffers.x, w->buffers.bytes);
+    const floor_work *w = context;
+    bench_copy(w->buffers->y, w->buffers->x, w->buffers->bytes);
 }
 
 static void body_scale(void *context)
 {
-    work *w = context;
-    bench_scale_in_place(w->dtype, w->buffers.x, w->buffers.bytes);
+    const floor_work *w = context;
+    bench_scale_in_place(w->dtype, w->buffers->x, w->buffers->bytes);
 }
 
-/* The buffers that were kept, where they have the right size; what does not is given up. */
-static bool take_buffers(const bench_effort *effort, size_t bytes, bench_buffers *buffers,
-                         rope_error *error)
+bool bench_take_buffers(const bench_effort *effort, size_t bytes, bench_buffers *buffers,
+                        rope_error *error)
 {
     if (effort->kept == NULL || effort->kept->bytes != bytes) {
         if (effort->kept != NULL)
@@ -120,7 +124,7 @@ static bool take_buffers(const bench_effort *effort, size_t bytes, bench_buffers
     return true;
 }
 
-static void give_buffers(const bench_effort *effort, bench_buffers *buffers)
+void bench_give_buffers(const bench_effort *effort, bench_buffers *buffers)
 {
     if (effort->kept != NULL)
         *effort->kept = *buffers;
@@ -132,15 +136,13 @@ static bool work_new(const bench_point *point, const bench_effort *effort, work 
                      rope_error *error)
 {
     const rope_spec *spec = &point->problem->spec;
-    *w = (work){.kernel = point->kernel,
-                .axes = point->problem->frequencies.axis_count,
-                .dtype = point->dtype};
+    *w = (work){.kernel = point->kernel, .axes = point->problem->frequencies.axis_count};
     size_t bytes = (size_t)bench_point_bytes(point);
-    if (!take_buffers(effort, bytes, &w->buffers, error))
+    if (!bench_take_buffers(effort, bytes, &w->buffers, error))
         return false;
     w->positions = malloc((size_t)(point->tokens * w->axes) * sizeof *w->positions);
     if (w->positions == NULL) {
-        give_buffers(effort, &w->buffers);
+        bench_give_buffers(effort, &w->buffers);
         return rope_fail(error, "out of memory");
     }
     int64_t first = point->last_position + 1 - point->tokens;
@@ -163,10 +165,10 @@ static void work_free(const bench_effort *effort, work *w)
     if (w->plan != NULL)
         w->kernel->destroy(w->plan);
     free(w->positions);
-    give_buffers(effort, &w->buffers);
+    bench_give_buffers(effort, &w->buffers);
 }
 
-static const char *status_text(rope_status status)
+const char *bench_status_text(rope_status status)
 {
     switch (status) {
     case ROPE_OK:
@@ -241,25 +243,37 @@ static void summarise(const double *samples, double *scratch, int rounds, double
     result->floor_spread = fmax(bench_spread(copy, rounds), bench_spread(scale, rounds));
 }
 
-static bool time_rounds(const bench_point *point, const bench_effort *effort, work *w,
-                        bench_result *result, rope_error *error)
+bool bench_time_beside_floors(const bench_subject *subject, uint32_t dtype,
+                              const bench_buffers *buffers, double elements,
+                              const bench_effort *effort, bench_result *result, rope_error *error)
 {
     size_t samples = (size_t)effort->rounds * SUBJECTS;
     double *figures = malloc(2 * samples * sizeof *figures);
     if (figures == NULL)
         return rope_fail(error, "out of memory");
+    floor_work floors = {buffers, dtype};
     const bench_subject subjects[SUBJECTS] = {
-        [KERNEL] = {"kernel", point->mode == BENCH_APPLY ? body_apply : body_plan_apply, w},
-        [MEMCPY] = {"memcpy", body_memcpy, w},
-        [SCALE] = {"scale", body_scale, w},
+        [KERNEL] = *subject,
+        [MEMCPY] = {"memcpy", body_memcpy, &floors},
+        [SCALE] = {"scale", body_scale, &floors},
     };
     bool good = bench_gbench_rounds(subjects, SUBJECTS, effort->rounds, effort->seconds, figures) ||
-                rope_fail(error, "Google Benchmark failed on %s", point->kernel->name);
+                rope_fail(error, "Google Benchmark failed");
     if (good)
-        summarise(figures, figures + samples, effort->rounds,
-                  (double)(point->tokens * point->heads * point->problem->spec.head_dim), result);
+        summarise(figures, figures + samples, effort->rounds, elements, result);
     free(figures);
     return good;
+}
+
+static bool time_rounds(const bench_point *point, const bench_effort *effort, work *w,
+                        bench_result *result, rope_error *error)
+{
+    const bench_subject subject = {"kernel",
+                                   point->mode == BENCH_APPLY ? body_apply : body_plan_apply, w};
+    return bench_time_beside_floors(
+        &subject, point->dtype, &w->buffers,
+        (double)(point->tokens * point->heads * point->problem->spec.head_dim), effort, result,
+        error);
 }
 
 /* Out of place, y holds the last timed output, since the last round ends with the kernel. In place,
@@ -282,12 +296,10 @@ static bool check_output(const bench_point *point, const bench_effort *effort, w
     return bench_check(point, &w->args, x, y, w->positions, effort, result, error);
 }
 
-static void result_init(const bench_point *point, bench_result *result)
+void bench_result_init(bench_result *result, int64_t bytes)
 {
     const bench_interval unknown = {NAN, NAN, NAN};
-    *result = (bench_result){.bytes = bench_point_bytes(point),
-                             .first_position = point->last_position + 1 - point->tokens,
-                             .last_position = point->last_position,
+    *result = (bench_result){.bytes = bytes,
                              .ns = unknown,
                              .ratio_memcpy = unknown,
                              .ratio_scale = unknown,
@@ -302,7 +314,9 @@ static void result_init(const bench_point *point, bench_result *result)
 static bool measure(const bench_point *point, const bench_effort *effort, bool timed,
                     bench_result *result, rope_error *error)
 {
-    result_init(point, result);
+    bench_result_init(result, bench_point_bytes(point));
+    result->first_position = point->last_position + 1 - point->tokens;
+    result->last_position = point->last_position;
     if (!can_run(point, result))
         return true;
     work w;
@@ -312,7 +326,8 @@ static bool measure(const bench_point *point, const bench_effort *effort, bool t
     bool good = true;
     if (status != ROPE_OK) {
         w.plan = NULL;
-        decline(result, status == ROPE_UNSUPPORTED ? BENCH_SKIP : BENCH_FAIL, status_text(status));
+        decline(result, status == ROPE_UNSUPPORTED ? BENCH_SKIP : BENCH_FAIL,
+                bench_status_text(status));
     } else {
         result->plan_bytes = (int64_t)point->kernel->plan_bytes(w.plan);
         if (timed)
@@ -321,7 +336,7 @@ static bool measure(const bench_point *point, const bench_effort *effort, bool t
             body_apply(&w);
         good = good && check_output(point, effort, &w, result, error);
         if (good && w.status != ROPE_OK)
-            decline(result, BENCH_FAIL, status_text(w.status));
+            decline(result, BENCH_FAIL, bench_status_text(w.status));
     }
     work_free(effort, &w);
     return good;
@@ -351,7 +366,7 @@ bool bench_once(const bench_point *point, uint64_t seed, rope_error *error)
         body_plan_apply(&w);
     else
         body_memcpy(&w);
-    bool good = w.status == ROPE_OK || rope_fail(error, "%s", status_text(w.status));
+    bool good = w.status == ROPE_OK || rope_fail(error, "%s", bench_status_text(w.status));
     work_free(effort, &w);
     return good;
 }

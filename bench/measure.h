@@ -4,6 +4,7 @@
 #define BENCH_MEASURE_H
 
 #include "bench/buffers.h"
+#include "bench/gbench_shim.h"
 #include "bench/statistics.h"
 #include "impl/error.h"
 #include "impl/rope.h"
@@ -88,6 +89,20 @@ bool bench_measure(const bench_point *point, const bench_effort *effort, bench_r
 
 /* Bytes of the tensor x. */
 int64_t bench_point_bytes(const bench_point *point);
+
+/* The parts of bench_measure that any timed thing shares. A result of a tensor of so many bytes,
+ * nothing known; x and y for it, from those that effort keeps where they have the size, and back;
+ * subject in rounds beside memcpy and scale of the buffers, times per element. */
+void bench_result_init(bench_result *result, int64_t bytes);
+bool bench_take_buffers(const bench_effort *effort, size_t bytes, bench_buffers *buffers,
+                        rope_error *error);
+void bench_give_buffers(const bench_effort *effort, bench_buffers *buffers);
+bool bench_time_beside_floors(const bench_subject *subject, uint32_t dtype,
+                              const bench_buffers *buffers, double elements,
+                              const bench_effort *effort, bench_result *result, rope_error *error);
+
+/* What a kernel's status says, for a person. */
+const char *bench_status_text(rope_status status);
 
 /* Checks alone, untimed, as bench_measure does. */
 bool bench_verify(const bench_point *point, const bench_effort *effort, bench_result *result,

@@ -11,17 +11,31 @@ const char bench_columns[] =
     "ratio_scale_low,ratio_scale_high,memcpy_ns_per_element,scale_ns_per_element,floor_spread,"
     "bound_u,plan_bytes";
 
-void bench_write_row(rows_writer *w, const char *run, const bench_point *point,
+bench_row_key bench_point_key(const bench_point *point)
+{
+    const rope_spec *spec = &point->problem->spec;
+    return (bench_row_key){.kernel = point->kernel->name,
+                           .pairing = rope_pairing_name(spec->pairing),
+                           .dtype = rope_dtype_name(point->dtype),
+                           .spec = point->problem->text,
+                           .mode = bench_mode_name(point->mode),
+                           .tokens = point->tokens,
+                           .heads = point->heads,
+                           .head_dim = spec->head_dim,
+                           .in_place = point->in_place};
+}
+
+void bench_write_row(rows_writer *w, const char *run, const bench_row_key *key,
                      const bench_result *result)
 {
     rows_text(w, run);
-    rows_text(w, point->kernel->name);
-    rows_text(w, rope_pairing_name(point->problem->spec.pairing));
-    rows_text(w, rope_dtype_name(point->dtype));
-    rows_text(w, point->problem->text);
-    rows_integer(w, point->tokens);
-    rows_integer(w, point->heads);
-    rows_text(w, bench_mode_name(point->mode));
+    rows_text(w, key->kernel);
+    rows_text(w, key->pairing);
+    rows_text(w, key->dtype);
+    rows_text(w, key->spec);
+    rows_integer(w, key->tokens);
+    rows_integer(w, key->heads);
+    rows_text(w, key->mode);
     rows_integer(w, result->bytes);
     rows_number(w, result->ns.median);
     rows_number(w, result->ns.low);
@@ -36,8 +50,8 @@ void bench_write_row(rows_writer *w, const char *run, const bench_point *point,
     rows_number(w, result->max_error_u);
     rows_text(w, bench_verdict_name(result->verdict));
     rows_text(w, result->reason);
-    rows_text(w, point->in_place ? "yes" : "no");
-    rows_integer(w, point->problem->spec.head_dim);
+    rows_text(w, key->in_place ? "yes" : "no");
+    rows_integer(w, key->head_dim);
     rows_integer(w, result->first_position);
     rows_integer(w, result->last_position);
     rows_number(w, result->ratio_memcpy.low);

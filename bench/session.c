@@ -36,6 +36,10 @@ static bool add_kernel(const char *name, void *context, rope_error *error)
 {
     bench_session *s = context;
     const rope_header *header = rope_plugins_find(&s->plugin, 1, name, NULL);
+    const rope_header *any = header != NULL ? header : rope_registry_find_any(name);
+    if (any != NULL && any->kind != ROPE_ROTATION)
+        return bench_encodings_add(any, &s->encodings, &s->encoding_count) ||
+               rope_fail(error, "out of memory");
     const rope_kernel *kernel = header != NULL && header->kind == ROPE_ROTATION
                                     ? (const rope_kernel *)header
                                     : rope_registry_find(name);
@@ -53,6 +57,19 @@ static bool add_all_kernels(bench_session *s, rope_error *error)
         if (headers[i]->kind == ROPE_ROTATION && !add(s, (const rope_kernel *)headers[i], error))
             return false;
     return s->request.kernel_count > 0 || rope_fail(error, "the plug-in has no rotation kernel");
+}
+
+/* The other encodings belong to the usual grid alone: specs, shapes and dtypes are rotations'. */
+static bool add_encodings(bench_session *s, const bench_options *o, rope_error *error)
+{
+    bool usual = o->kernels == NULL && o->plugin == NULL && o->specs.count == 0 &&
+                 o->shapes == NULL && o->dtypes == NULL;
+    size_t count;
+    const rope_header *const *headers = rope_registry(&count);
+    for (size_t i = 0; usual && i < count; i++)
+        if (!bench_encodings_add(headers[i], &s->encodings, &s->encoding_count))
+            return rope_fail(error, "out of memory");
+    return true;
 }
 
 static bool add_dtype(const char *name, void *context, rope_error *error)
@@ -104,6 +121,7 @@ bool bench_session_new(bench_session *s, const bench_options *o, rope_error *err
     bool good =
         (o->plugin == NULL || rope_plugin_load(o->plugin, &s->plugin, error)) &&
         (o->kernels ? front_split(o->kernels, add_kernel, s, error) : add_all_kernels(s, error)) &&
+        add_encodings(s, o, error) &&
         (o->dtypes == NULL || front_split(o->dtypes, add_dtype, &dtypes, error)) &&
         add_problems(s, o, error);
     if (!good)
@@ -137,6 +155,8 @@ void bench_session_free(bench_session *s)
     free(s->shapes);
     free(s->points);
     free(s->results);
+    free(s->encodings);
+    free(s->encoding_results);
 }
 
 /* A cold run of each kernel: the first of its points at 1 token and at 512 (or at each shape that
@@ -172,7 +192,8 @@ bool bench_session_plan(bench_session *s, bool processes, rope_error *error)
     if (grown != NULL)
         s->points = grown;
     s->results = calloc(most + 1, sizeof *s->results);
-    if (grown == NULL || s->results == NULL)
+    s->encoding_results = calloc(s->encoding_count + 1, sizeof *s->encoding_results);
+    if (grown == NULL || s->results == NULL || s->encoding_results == NULL)
         return rope_fail(error, "out of memory");
     s->cold_from = s->count;
     if (processes)
@@ -185,7 +206,7 @@ bool bench_session_run(bench_session *s, const bench_options *o, rope_error *err
     front_progress progress;
     bench_buffers kept = {0};
     bool good = true;
-    front_progress_begin(&progress, "bench", (double)s->count);
+    front_progress_begin(&progress, "bench", (double)(s->count + s->encoding_count));
     double started = now();
     for (size_t i = 0; good && i < s->count; i++) {
         bench_effort effort = s->effort;
@@ -201,6 +222,13 @@ bool bench_session_run(bench_session *s, const bench_options *o, rope_error *err
                                 : bench_process_measure(&s->points[i], o->plugin, COLD_RUNS,
                                                         &effort, &s->results[i], error);
         front_progress_update(&progress, (double)(i + 1));
+    }
+    for (size_t i = 0; good && i < s->encoding_count; i++) {
+        bench_effort effort = s->effort;
+        effort.kept = &kept;
+        effort.seconds = o->full ? effort.seconds : 1e-3;
+        good = bench_encoding_measure(&s->encodings[i], &effort, &s->encoding_results[i], error);
+        front_progress_update(&progress, (double)(s->count + i + 1));
     }
     front_progress_end(&progress);
     bench_buffers_free(&kept);

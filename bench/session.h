@@ -2,6 +2,7 @@
 #ifndef BENCH_SESSION_H
 #define BENCH_SESSION_H
 
+#include "bench/encodings.h"
 #include "bench/grid.h"
 #include "impl/plugin.h"
 #include "scripts/front/front.h"
@@ -24,6 +25,9 @@ typedef struct bench_session {
     bench_point *points; /* [count] of the grid, then from cold_from on the cold ones */
     bench_result *results;
     size_t count, cold_from;
+    bench_encoding *encodings; /* [encoding_count] other encodings, measured last */
+    bench_result *encoding_results;
+    size_t encoding_count;
     bench_effort effort;
 } bench_session;
 

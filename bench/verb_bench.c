@@ -23,25 +23,32 @@ static const char *cell(char text[24], const char *format, double value)
     return text;
 }
 
+static void print_line(const bench_row_key *key, const bench_result *r)
+{
+    char shape[48], interval[64], text[6][24];
+    snprintf(shape, sizeof shape, "%lldx%lld", (long long)key->tokens, (long long)key->heads);
+    snprintf(interval, sizeof interval, "%s .. %s", cell(text[0], "f", r->ns.low),
+             cell(text[1], "f", r->ns.high));
+    printf("%-16s %-11s %-4s %9s %-12s %-3s %10s %21s %9s %9s %9s  %s%s%s\n", key->kernel,
+           *key->pairing ? key->pairing : "-", key->dtype, shape, key->mode,
+           key->in_place ? "yes" : "no", cell(text[2], "f", r->ns.median), interval,
+           cell(text[3], "f", r->ratio_memcpy.median), cell(text[4], "f", r->ratio_scale.median),
+           cell(text[5], "g", r->max_error_u), bench_verdict_name(r->verdict),
+           *r->reason ? ": " : "", r->reason);
+}
+
 static void print_table(const bench_session *s)
 {
     printf("%-16s %-11s %-4s %9s %-12s %-3s %10s %21s %9s %9s %9s  %s\n", "kernel", "pairing",
            "type", "shape", "mode", "in", "ns/element", "95 % interval", "x memcpy", "x scale",
            "error u", "verdict");
     for (size_t i = 0; i < s->count; i++) {
-        const bench_point *p = &s->points[i];
-        const bench_result *r = &s->results[i];
-        char shape[48], interval[64], text[6][24];
-        snprintf(shape, sizeof shape, "%lldx%lld", (long long)p->tokens, (long long)p->heads);
-        snprintf(interval, sizeof interval, "%s .. %s", cell(text[0], "f", r->ns.low),
-                 cell(text[1], "f", r->ns.high));
-        printf("%-16s %-11s %-4s %9s %-12s %-3s %10s %21s %9s %9s %9s  %s%s%s\n", p->kernel->name,
-               rope_pairing_name(p->problem->spec.pairing), rope_dtype_name(p->dtype), shape,
-               bench_mode_name(p->mode), p->in_place ? "yes" : "no",
-               cell(text[2], "f", r->ns.median), interval,
-               cell(text[3], "f", r->ratio_memcpy.median),
-               cell(text[4], "f", r->ratio_scale.median), cell(text[5], "g", r->max_error_u),
-               bench_verdict_name(r->verdict), *r->reason ? ": " : "", r->reason);
+        const bench_row_key key = bench_point_key(&s->points[i]);
+        print_line(&key, &s->results[i]);
+    }
+    for (size_t i = 0; i < s->encoding_count; i++) {
+        const bench_row_key key = bench_encoding_key(&s->encodings[i]);
+        print_line(&key, &s->encoding_results[i]);
     }
 }
 
@@ -53,8 +60,14 @@ static bool write_rows(const bench_session *s, const bench_options *o, front_run
         rows_abandon(w);
         return false;
     }
-    for (size_t i = 0; i < s->count; i++)
-        bench_write_row(w, run->id, &s->points[i], &s->results[i]);
+    for (size_t i = 0; i < s->count; i++) {
+        const bench_row_key key = bench_point_key(&s->points[i]);
+        bench_write_row(w, run->id, &key, &s->results[i]);
+    }
+    for (size_t i = 0; i < s->encoding_count; i++) {
+        const bench_row_key key = bench_encoding_key(&s->encodings[i]);
+        bench_write_row(w, run->id, &key, &s->encoding_results[i]);
+    }
     return rows_commit(w, error);
 }
 
@@ -106,12 +119,17 @@ static int run_bench(bench_session *s, const bench_options *o, int argc, char **
     for (size_t i = 0; i < s->count; i++)
         if (s->results[i].verdict == BENCH_FAIL)
             status = FRONT_FAILS;
+    for (size_t i = 0; i < s->encoding_count; i++)
+        if (s->encoding_results[i].verdict == BENCH_FAIL)
+            status = FRONT_FAILS;
     return status;
 }
 
 static int run_once(const bench_session *s, const bench_options *o)
 {
     rope_error error;
+    if (s->encoding_count > 0 && o->kernels != NULL)
+        return front_usage("bench", "--once takes rotation kernels, see `tightrope list kernels`");
     bench_point point = {.kernel = o->kernels ? s->kernels[0] : NULL,
                          .problem = &s->problems[0],
                          .tokens = s->request.shapes[0].tokens,

@@ -161,6 +161,7 @@ static void compares_encodings(void **state)
         "r,alibi,,f32,\"heads=2,keys=8\",64,2,apply,9,0.875,1,1,12,32,4.5,1,1,pass,yes,1,1,3\n");
     const char *paths[] = {in_folder("encodings.csv"), in_folder("encodings-bench.csv")};
     char *text = markdown_of(paths, 2);
+    assert_null(strstr(text, "| alibi |  | f32 |")); /* not among the rotations' figures */
     assert_contains(text, "- [Encodings compared](#encodings-compared)");
     assert_contains(text, "figures are those of the kernel <code>quick</code>");
     assert_contains(text, "| sinusoidal | learnt | ALiBi | RoPE |");

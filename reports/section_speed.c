@@ -174,6 +174,7 @@ static void put_cold(FILE *out, const report_model *model)
         fputc('\n', out);
 }
 
+/* Encodings that do not rotate, which have no pairing, are compared in a section of their own. */
 void report_section_speed(FILE *out, const report_model *model, const report_figures *figures)
 {
     fputs("## Speed\n\nCells: ns per element (times the time of memcpy on the same bytes, in the "
@@ -186,7 +187,7 @@ void report_section_speed(FILE *out, const report_model *model, const report_fig
     static const char *const places[] = {"yes", "no"};
     for (size_t d = 0; d < dtypes; d++)
         for (size_t p = 0; p < pairings; p++)
-            for (int m = 0; m < 2; m++)
+            for (int m = 0; m < 2 && *pairing[p] != '\0'; m++)
                 for (int i = 0; i < 2; i++)
                     put_table(out, model,
                               (report_cut){.dtype = dtype[d],
@@ -222,7 +223,7 @@ static void put_counts(FILE *out, const report_rows *rows, const char *what)
     free(verdicts);
 }
 
-/* One line a kernel and pairing: the error and time that a reader picks a kernel by. */
+/* One line a rotation kernel and pairing: the error and time that a reader picks a kernel by. */
 static void put_overview(FILE *out, const report_model *model)
 {
     report_cut cut = {.mode = "apply", .in_place = "yes"};
@@ -232,7 +233,7 @@ static void put_overview(FILE *out, const report_model *model)
     bool any = false;
     for (size_t d = 0; d < dtypes; d++)
         for (size_t p = 0; p < pairings; p++)
-            for (size_t k = 0; k < model->kernel_count; k++) {
+            for (size_t k = 0; k < model->kernel_count && *pairing[p] != '\0'; k++) {
                 cut = (report_cut){.dtype = dtype[d], .pairing = pairing[p], .mode = "apply"};
                 cut.spec = report_commonest(&model->bench, "spec", report_in_cut, &cut);
                 if (!report_usual_shape(&model->bench, &cut))
