@@ -41,6 +41,9 @@ const char *prop_blunder_name(prop_blunder blunder)
         [PROP_BLUNDER_SWAPPED] = "axes-swapped",
         [PROP_BLUNDER_TRUNCATED] = "truncated-rounding",
         [PROP_BLUNDER_CORRUPTED] = "corrupted-element",
+        [PROP_BLUNDER_SLIGHTLY_CORRUPTED] = "corrupted-element",
+        [PROP_BLUNDER_UNRELATED_ROW] = "stale",
+        [PROP_BLUNDER_NORM_DRIFT] = "rotor-recurrence",
         [PROP_BLUNDER_NAN] = "unexpected-nan",
     };
     return names[blunder];
@@ -85,7 +88,10 @@ bool prop_case_possible(const prop_case *c)
     case PROP_BLUNDER_TRUNCATED:
         return !wide && (c->way == PROP_WAY_EXACT || c->way == PROP_WAY_F64_ANGLE);
     case PROP_BLUNDER_ALIASING:
+    case PROP_BLUNDER_SLIGHTLY_CORRUPTED:
         return wide;
+    case PROP_BLUNDER_NORM_DRIFT:
+        return wide && s->scaling != ROPE_SCALING_YARN;
     default:
         return true;
     }
@@ -257,11 +263,16 @@ static void take_turn(making *m, int64_t pair, int64_t position, double turn[2])
 
 /* ---- rotation ---- */
 
-static void rotate(const making *m, const double turn[2], const double x[2], double y[2])
+static void rotate(const making *m, int64_t pair, const double turn[2], const double x[2],
+                   double y[2])
 {
     const prop_case *c = m->c;
     uint32_t t = c->dtype;
     double cs = turn[0], sn = turn[1];
+    if (c->blunder == PROP_BLUNDER_NORM_DRIFT) { /* alike for all tokens, another for each pair */
+        cs *= 1 + 1e-5 * (double)(pair + 1);
+        sn *= 1 + 1e-5 * (double)(pair + 1);
+    }
     double a = x[0] * cs, b = x[1] * sn, e = x[1] * cs, f = x[0] * sn;
     if (c->blunder == PROP_BLUNDER_ALIASING) {
         y[0] = store(t, (double)((float)a - (float)b));
@@ -299,7 +310,7 @@ static void fill_row(making *m, int64_t token, int64_t head, const double *x, do
         int64_t first = s->rotary_offset + (half ? i : 2 * i);
         double turn[2], from[2] = {x[first], x[first + distance]}, to[2];
         take_turn(m, i, used_position(m, token, head), turn);
-        rotate(m, turn, from, to);
+        rotate(m, i, turn, from, to);
         y[first] = to[0];
         y[first + distance] = to[1];
     }
@@ -313,6 +324,11 @@ static void spoil(const prop_case *c, double *y)
         y[element] = NAN;
     if (c->blunder == PROP_BLUNDER_CORRUPTED)
         y[element] = -2 * y[element] + 1;
+    if (c->blunder == PROP_BLUNDER_SLIGHTLY_CORRUPTED)
+        y[element] = store(c->dtype, y[element] * (1 + 0x1p-12) + 0x1p-12);
+    if (c->blunder == PROP_BLUNDER_UNRELATED_ROW)
+        for (int64_t i = 0; i < d; i++)
+            y[row + i] = store(c->dtype, sin((double)(i + 1)));
     if (c->blunder == PROP_BLUNDER_STALE_ROW)
         for (int64_t i = 0; i < row; i++)
             y[last * row + i] = y[(last - 1) * row + i];

@@ -338,6 +338,33 @@ static prop_hypothesis *norm_drift(const survey *v)
     return found;
 }
 
+/* Everything is explained but for one row: too small an error to stand out from what computed
+ * angles may be off by, so rows are left out in turn. */
+static prop_hypothesis *one_row(const survey *v)
+{
+    enum { MOST = 128 };
+    prop_sample masked = *v->sample;
+    int64_t d = masked.head_dim;
+    size_t bytes = (size_t)(v->rows * d) * sizeof *masked.y;
+    if (v->rows > MOST || v->rows < 3)
+        return NULL;
+    masked.y = malloc(bytes);
+    prop_hypothesis *h = prop_hypothesis_derive(v->right, "", ""), *found = NULL;
+    for (int64_t row = 0; masked.y != NULL && h != NULL && row < v->rows && found == NULL; row++) {
+        memcpy(masked.y, v->sample->y, bytes);
+        for (int64_t e = 0; e < d; e++)
+            masked.y[row * d + e] = NAN;
+        char detail[256];
+        snprintf(detail, sizeof detail, "all but token %lld, head %lld is right",
+                 (long long)(row / masked.heads), (long long)(row % masked.heads));
+        if (prop_try(h, &masked) && h->explains)
+            found = named(v, "corrupted-element", detail);
+    }
+    prop_hypothesis_free(h);
+    free(masked.y);
+    return found;
+}
+
 prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *sample)
 {
     survey v = {.right = right, .sample = sample};
@@ -358,6 +385,8 @@ prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *
     }
     if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
         found = norm_drift(&v);
+    if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
+        found = one_row(&v);
     free(v.wrong);
     free(v.row_wrong);
     return found;
