@@ -318,12 +318,12 @@ AVX2 INLINE void half_pair_of(rows r, int64_t at, __m256 x0, __m256 x1, __m256 c
  * it. What is left of a row after whole vectors is done by a last one that overlaps them: its
  * operands are loaded before anything is stored, so that in place works too, and what it repeats
  * gives the same bits. At least one vector a row. The two halves of a long row confuse prefetchers:
- * lines are asked for in order, four rows ahead (past the end that does no harm); not where rows
- * are copied within the caches, which that slows. */
+ * lines are asked for in order, four rows or 2 KiB ahead (past the end that does no harm); not
+ * where rows are copied within the caches, which that slows. */
 AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t count,
                                const walk how)
 {
-    const int64_t last = count - 8, ahead = 8 * count;
+    const int64_t last = count - 8, ahead = count < 64 ? 512 : 8 * count;
     const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m256 x0 = _mm256_loadu_ps(r.x + last), x1 = _mm256_loadu_ps(r.x + r.partner + last);
@@ -342,7 +342,7 @@ AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t c
 AVX2 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int64_t count,
                                    const walk how)
 {
-    const int64_t last = count - 4, ahead = 8 * count;
+    const int64_t last = count - 4, ahead = count < 64 ? 512 : 8 * count;
     float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
     for (int64_t i = 0; i < last; i += 4) {
         _mm256_storeu_ps(c2 + 2 * i, twice(c + i));
@@ -435,6 +435,7 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
     if (status != ROPE_OK)
         return status;
     const walk how = walk_of(g, x, y);
+    const bool rest = x->data != y->data && g->head_dim != 2 * g->pairs;
     for (int64_t t = 0; t < x->tokens; t++) {
         const int64_t *position = positions + t * position_stride;
         const float *source = (const float *)x->data + t * x->token_stride;
@@ -456,7 +457,7 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
                       x->head_stride, y->head_stride, g->pairs};
             rotate(g->pairing, r, cosines, sines, count, how);
         }
-        for (int64_t h = 0; h < x->heads; h++)
+        for (int64_t h = 0; h < x->heads && rest; h++)
             rope_copy_rest(g, sizeof(float), source + h * x->head_stride,
                            target + h * y->head_stride);
     }
