@@ -179,11 +179,20 @@ static void add_generators(list *l)
     }
 }
 
+/* Tokens of so many bytes that three quarters of the L1 data cache hold, at least 1: 2 tokens of 32
+ * heads and head_dim 128 in 48 KiB. */
+static int64_t tokens_in_l1(int64_t token_bytes)
+{
+    long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    int64_t tokens = (l1 > 0 ? l1 : 32768) * 3 / 4 / token_bytes;
+    return tokens > 1 ? tokens : 1;
+}
+
 /* In place against an in-place scale of the same bytes, tokens by cache level. */
 static void add_in_place(list *l)
 {
     static const char *const levels[] = {"l1", "l2", "dram"};
-    static const int64_t tokens[] = {1, 16, 4096}; /* of 32 heads */
+    static const int64_t tokens[] = {0, 16, 4096}; /* of 32 heads; in L1 what it holds */
     static const double half[] = {.85, .80, .90};
     static const double interleaved[2][3] = {{.65, .75, .88}, {.58, .65, .78}};
     for (int pairing = 1; pairing >= 0; pairing--)
@@ -206,7 +215,9 @@ static void add_in_place(list *l)
                                .pairing = (rope_pairing)pairing,
                                .head_dim = head_dim,
                                .heads = heads,
-                               .tokens = few && level > 0 ? 4 * at : at,
+                               .tokens = level == 0 ? tokens_in_l1(heads * head_dim * 4)
+                                         : few      ? 4 * at
+                                                    : at,
                                .in_place = true,
                                .at_least = true,
                                .limit = limit});
@@ -230,15 +241,6 @@ static void add_out_of_place(list *l)
                        .tokens = tokens,
                        .limit = 1});
         }
-}
-
-/* Tokens of so many bytes that three quarters of the L1 data cache hold, at least 1: 2 tokens of 32
- * heads and head_dim 128 in 48 KiB. */
-static int64_t tokens_in_l1(int64_t token_bytes)
-{
-    long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-    int64_t tokens = (l1 > 0 ? l1 : 32768) * 3 / 4 / token_bytes;
-    return tokens > 1 ? tokens : 1;
 }
 
 /* Generator and apply in one, against the table kernel. */

@@ -271,7 +271,7 @@ AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t c
 }
 
 /* Rows that the cache holds: c and s in registers. */
-AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void half_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     for (; count - i >= 32; i += 32)
@@ -281,7 +281,7 @@ AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t c
     half_rest(advance(r, i), c + i, s + i, count - i);
 }
 
-AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     for (; count - i >= 16; i += 16)
@@ -377,7 +377,7 @@ static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view 
     return x->data == y->data ? IN_ORDER : COPIED;
 }
 
-AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
+AVX2 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                         walk how)
 {
     if (how != IN_CACHE && count < 8) /* no whole vector to overlap */
@@ -427,8 +427,8 @@ static void gather(const rope_plan *p, const int64_t *position, int64_t begin, i
     }
 }
 
-static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
-                         const int64_t *positions, int64_t position_stride)
+AVX2 static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                              const int64_t *positions, int64_t position_stride)
 {
     const rope_geometry *g = &p->geometry;
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);

@@ -436,7 +436,7 @@ AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t c
 }
 
 /* Rows that the cache holds: c and s in registers. */
-AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void half_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     for (; count - i >= 32; i += 32)
@@ -446,7 +446,7 @@ AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t c
     half_rest(advance(r, i), c + i, s + i, count - i);
 }
 
-AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     for (; count - i >= 16; i += 16)
@@ -542,7 +542,7 @@ static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view 
     return x->data == y->data ? IN_ORDER : COPIED;
 }
 
-AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
+AVX2 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                         walk how)
 {
     if (how != IN_CACHE && count < 8) /* no whole vector to overlap */
@@ -566,9 +566,9 @@ AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s
 }
 
 /* Rotates a block of pairs of some tokens. */
-static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
-                          int64_t first, int64_t tokens, int64_t begin, int64_t count,
-                          const float *cosines, const float *sines)
+AVX2 static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
+                               int64_t first, int64_t tokens, int64_t begin, int64_t count,
+                               const float *cosines, const float *sines)
 {
     const walk how = walk_of(g, x, y);
     int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
