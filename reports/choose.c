@@ -47,6 +47,31 @@ const char *report_commonest(const report_rows *rows, const char *column, report
     return best;
 }
 
+bool report_same_curve(report_row a, report_row b)
+{
+    static const char *const columns[] = {"kernel", "dtype", "spec", "truth"};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        if (!report_is(a, columns[i], report_text(b, columns[i])))
+            return false;
+    return true;
+}
+
+bool report_first_of_curve(const report_rows *rows, size_t r)
+{
+    for (size_t o = 0; o < r; o++)
+        if (report_same_curve(rows->items[o], rows->items[r]))
+            return false;
+    return true;
+}
+
+bool report_has_number(const report_rows *rows, report_row of, const char *column)
+{
+    for (size_t r = 0; r < rows->count; r++)
+        if (report_same_curve(rows->items[r], of) && !isnan(report_number(rows->items[r], column)))
+            return true;
+    return false;
+}
+
 static bool agrees(report_row row, const char *column, const char *value)
 {
     return value == NULL || report_is(row, column, value);

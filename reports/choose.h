@@ -18,6 +18,12 @@ const char **report_distinct(const report_rows *rows, const char *column, report
 const char *report_commonest(const report_rows *rows, const char *column, report_filter *filter,
                              const void *context);
 
+/* Rows of hunts: whether both are of one kernel, dtype, spec and truth; whether row r is the first
+ * of its kind; whether any row of the curve of `of` has a number in this column. */
+bool report_same_curve(report_row a, report_row b);
+bool report_first_of_curve(const report_rows *rows, size_t r);
+bool report_has_number(const report_rows *rows, report_row of, const char *column);
+
 /* What a figure about time shows: rows that were timed, of one dtype, pairing, spec, mode and
  * place. NULL = any. tokens and heads 0 = any. */
 typedef struct report_cut {

@@ -50,4 +50,8 @@ bool figure_trade_off(const report_model *model, const char *dtype, const char *
 bool figure_time_size(const report_model *model, const char *dtype, const char *pairing,
                       report_figures *figures);
 
+/* All figures of the hunts' rows. */
+bool figure_stages(const report_model *model, report_figures *figures);
+bool figure_drift(const report_model *model, report_figures *figures);
+
 #endif

@@ -23,6 +23,7 @@ bool report_figures_make(const report_model *model, report_figures *figures, rop
                    figure_time_size(model, dtype[d], pairing[p], figures);
     free(dtype);
     free(pairing);
+    good = good && figure_stages(model, figures) && figure_drift(model, figures);
     if (!good) {
         report_figures_free(figures);
         return rope_fail(error, "out of memory");

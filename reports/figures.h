@@ -9,6 +9,8 @@ typedef enum report_topic {
     REPORT_TRADE_OFF = 1,      /* error against time, Pareto front marked */
     REPORT_TIME_SIZE = 2,      /* time against size, with the floors */
     REPORT_DECAY = 3,          /* mean |S_j| against distance */
+    REPORT_ERROR_STAGES = 4,   /* shares of the stages, stacked, by position */
+    REPORT_OFFSET_DRIFT = 5,   /* change of a score against the move of both positions */
 } report_topic;
 
 typedef struct report_figure {

@@ -33,6 +33,12 @@ static void put_contents(FILE *out, const report_model *model)
         fputs("- [Speed](#speed)\n", out);
     if (report_has_encodings(model))
         fputs("- [Encodings compared](#encodings-compared)\n", out);
+    if (model->stages.count > 0)
+        fputs("- [Error by stage](#error-by-stage)\n", out);
+    if (model->drift.count > 0)
+        fputs("- [Offset drift](#offset-drift)\n", out);
+    if (model->mutants.count > 0)
+        fputs("- [What the verification can see](#what-the-verification-can-see)\n", out);
     fputs("- [Columns of the CSV files](#columns-of-the-csv-files)\n"
           "- [How to cite and repeat](#how-to-cite-and-repeat)\n\n",
           out);
@@ -59,6 +65,12 @@ char *report_markdown(const report_model *model, const report_figures *figures)
         report_section_speed(out, model, figures);
     if (report_has_encodings(model))
         report_section_encodings(out, model);
+    if (model->stages.count > 0)
+        report_section_stages(out, model, figures);
+    if (model->drift.count > 0)
+        report_section_drift(out, model, figures);
+    if (model->mutants.count > 0)
+        report_section_mutants(out, model);
     report_section_columns(out);
     report_section_citing(out, model);
     bool good = !ferror(out);

@@ -18,6 +18,9 @@ void report_section_speed(FILE *out, const report_model *model, const report_fig
 /* Whether there are rows of an encoding other than RoPE. */
 bool report_has_encodings(const report_model *model);
 void report_section_encodings(FILE *out, const report_model *model);
+void report_section_stages(FILE *out, const report_model *model, const report_figures *figures);
+void report_section_drift(FILE *out, const report_model *model, const report_figures *figures);
+void report_section_mutants(FILE *out, const report_model *model);
 void report_section_columns(FILE *out);
 void report_section_citing(FILE *out, const report_model *model);
 

@@ -19,6 +19,33 @@ static const char *const bench_numbers[] = {
     "tokens",  "heads",    "bytes",        "ns_per_element", "ns_ci_low",   "ns_ci_high",
     "samples", "gb_per_s", "ratio_memcpy", "ratio_scale",    "max_error_u", NULL};
 
+static const char *const mutants_columns[] = {"run",    "mutant", "class", "mutates",
+                                              "killed", "reason", NULL};
+static const char *const stages_columns[] = {"run",   "kernel", "dtype", "spec",
+                                             "truth", "stage",  NULL};
+static const char *const stages_numbers[] = {"band_first",     "band_end", "share", "model_rms_u",
+                                             "measured_rms_u", "ratio",    NULL};
+static const char *const drift_columns[] = {"run", "kernel", "dtype", "spec", "truth", NULL};
+static const char *const drift_numbers[] = {"magnitude", "samples", "max_drift", "rms_drift", NULL};
+static const char *const none[] = {NULL};
+
+/* mark: the column that only this kind has; verify is what has none of them. */
+static const struct {
+    const char *name, *mark;
+    const char *const *texts, *const *numbers;
+} kinds[REPORT_KINDS] = {
+    [REPORT_VERIFY] = {"verify", NULL, verify_columns, verify_numbers},
+    [REPORT_BENCH] = {"bench", "ns_per_element", bench_columns, bench_numbers},
+    [REPORT_MUTANTS] = {"mutants", "mutates", mutants_columns, none},
+    [REPORT_STAGES] = {"stages", "stage", stages_columns, stages_numbers},
+    [REPORT_DRIFT] = {"drift", "max_drift", drift_columns, drift_numbers},
+};
+
+const char *report_kind_name(report_kind kind)
+{
+    return kinds[kind].name;
+}
+
 const char *report_text(report_row row, const char *column)
 {
     return rows_field(row.table, row.index, rows_column(row.table, column));
@@ -68,12 +95,16 @@ static bool load_source(const char *path, report_source *source, rope_error *err
         return rope_fail(error, "out of memory");
     if (!rows_read(path, &source->table, error))
         return false;
-    source->is_bench = rows_column(&source->table, "ns_per_element") >= 0;
-    const char *const *texts = source->is_bench ? bench_columns : verify_columns;
-    const char *const *numbers = source->is_bench ? bench_numbers : verify_numbers;
-    if (!has(&source->table, texts, &missing) || !has(&source->table, numbers, &missing))
-        return rope_fail(error, "%s: no column '%s', expected the rows of verify or of bench", path,
-                         missing);
+    for (int k = 0; k < REPORT_KINDS; k++)
+        if (kinds[k].mark != NULL && rows_column(&source->table, kinds[k].mark) >= 0)
+            source->kind = (report_kind)k;
+    const char *const *numbers = kinds[source->kind].numbers;
+    if (!has(&source->table, kinds[source->kind].texts, &missing) ||
+        !has(&source->table, numbers, &missing))
+        return rope_fail(error,
+                         "%s: no column '%s', expected the rows of verify, bench, verify "
+                         "--mutants, hunt --stages or hunt --drift",
+                         path, missing);
     return check_numbers(source, numbers, error);
 }
 
@@ -157,7 +188,9 @@ static bool add_kernel(report_model *model, const char *name, rope_error *error)
 
 static bool add_rows(report_model *model, const report_source *source, rope_error *error)
 {
-    report_rows *to = source->is_bench ? &model->bench : &model->verify;
+    report_rows *const of_kind[REPORT_KINDS] = {&model->verify, &model->bench, &model->mutants,
+                                                &model->stages, &model->drift};
+    report_rows *to = of_kind[source->kind];
     report_row *items = realloc(to->items, (to->count + source->table.rows + 1) * sizeof *items);
     if (items == NULL)
         return rope_fail(error, "out of memory");
@@ -165,7 +198,8 @@ static bool add_rows(report_model *model, const report_source *source, rope_erro
     for (size_t r = 0; r < source->table.rows; r++) {
         report_row row = {&source->table, r};
         to->items[to->count++] = row;
-        if (!add_kernel(model, report_text(row, "kernel"), error) ||
+        if ((source->kind != REPORT_MUTANTS &&
+             !add_kernel(model, report_text(row, "kernel"), error)) ||
             !add_run(model, source->path, report_text(row, "run"), error))
             return false;
     }
@@ -201,6 +235,9 @@ void report_free(report_model *model)
     free(model->sources);
     free(model->verify.items);
     free(model->bench.items);
+    free(model->mutants.items);
+    free(model->stages.items);
+    free(model->drift.items);
     free(model->runs);
     free(model->kernels);
     *model = (report_model){0};

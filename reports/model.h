@@ -19,11 +19,25 @@ typedef struct report_rows {
     size_t count;
 } report_rows;
 
+/* What made the rows of a file; its columns tell. */
+typedef enum report_kind {
+    REPORT_VERIFY = 0,
+    REPORT_BENCH = 1,
+    REPORT_MUTANTS = 2, /* verify --mutants */
+    REPORT_STAGES = 3,  /* hunt --stages */
+    REPORT_DRIFT = 4,   /* hunt --drift */
+} report_kind;
+
+enum { REPORT_KINDS = 5 };
+
 typedef struct report_source {
     char *path;
     rows_table table;
-    bool is_bench; /* else verify */
+    report_kind kind;
 } report_source;
+
+/* "verify", "bench", ... : the copy of the rows in a report is named after it. */
+const char *report_kind_name(report_kind kind);
 
 /* The record of a run, from <run>.json beside the rows. */
 typedef struct report_run {
@@ -35,15 +49,15 @@ typedef struct report_run {
 typedef struct report_model {
     report_source *sources;
     size_t source_count;
-    report_rows verify, bench; /* rows of all sources of a kind, in order */
-    report_run *runs;          /* in order of appearance */
+    report_rows verify, bench, mutants, stages, drift; /* of all sources of a kind, in order */
+    report_run *runs;                                  /* in order of appearance */
     size_t run_count;
     const char **kernels; /* names, in order of appearance */
     size_t kernel_count;
 } report_model;
 
 /* Reads CSV files and the records beside them. False with a line: a file that cannot be read, is no
- * CSV, lacks a column of either kind, has text where a number is due; a record that is no JSON, or
+ * CSV, lacks a column of its kind, has text where a number is due; a record that is no JSON, or
  * whose hash is not its name. */
 bool report_load(const char *const *paths, size_t count, report_model *model, rope_error *error);
 void report_free(report_model *model);

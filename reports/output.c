@@ -43,15 +43,15 @@ static bool put_file(const char *folder, const char *name, const char *text, rop
     return finish(file, folder, name, error);
 }
 
-/* verify.csv, bench.csv; a second one of a kind is verify-2.csv. The bytes are those that were
+/* verify.csv, bench.csv, ...; a second one of a kind is verify-2.csv. The bytes are those that were
  * given. */
 static bool copy_sources(const report_model *model, const char *folder, rope_error *error)
 {
-    int verify = 0, bench = 0;
+    int numbers[REPORT_KINDS] = {0};
     for (size_t i = 0; i < model->source_count; i++) {
         const report_source *source = &model->sources[i];
-        const char *kind = source->is_bench ? "bench" : "verify";
-        int number = source->is_bench ? ++bench : ++verify;
+        const char *kind = report_kind_name(source->kind);
+        int number = ++numbers[source->kind];
         char name[64];
         snprintf(name, sizeof name, number > 1 ? "%s-%d.csv" : "%s.csv", kind, number);
         FILE *from = fopen(source->path, "r");

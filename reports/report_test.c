@@ -182,6 +182,82 @@ static void compares_encodings(void **state)
     free(text);
 }
 
+#define MUTANTS_HEAD "run,mutant,class,mutates,killed,reason,contract,norm,sum-contract\n"
+
+static void shows_what_the_mutants_show(void **state)
+{
+    (void)state;
+    put("mutants.csv", "%s",
+        MUTANTS_HEAD "r,both,F1,lookup,yes,off,yes,yes,\n"
+                     "r,seen_by_oracle,F4,lookup,yes,off,yes,no,\n"
+                     "r,seen_by_law,F4,lookup,yes,off,no,yes,\n"
+                     "r,sum,F33,alibi,yes,off,,,yes\n"
+                     "r,lives,F7,a|b,no,,no,no,\n"
+                     "r,later,F8,lookup,skipped,no such CPU,,,\n");
+    const char *path = in_folder("mutants.csv");
+    char *text = markdown_of(&path, 1);
+    assert_contains(text, "**4 of 5 mutants were found out**, 3 of them by the oracle");
+    assert_contains(text, ": 2 by it alone");
+    assert_contains(text, "; 1 by other properties alone. **1 survived.** 1 were not run");
+    assert_contains(text, "| contract | 4 | 2 | 1 | 2 |");
+    assert_contains(text, "| norm | 4 | 2 | 1 | 2 |");
+    assert_contains(text, "| sum-contract | 1 | 1 | 1 | 1 |");
+    assert_contains(text, "| F1 | both | lookup | yes | norm |");
+    assert_contains(text, "| F4 | seen\\_by\\_oracle | lookup | **alone** | – |");
+    assert_contains(text, "| F4 | seen\\_by\\_law | lookup | – | norm |");
+    assert_contains(text, "| F7 | lives | a\\|b | – | **SURVIVES** |");
+    assert_contains(text, "| F8 | later | lookup | not run | no such CPU |");
+    assert_null(strstr(text, "## Accuracy"));
+    free(text);
+}
+
+#define STAGES_HEAD                                                                                \
+    "run,kernel,dtype,spec,truth,band_first,band_end,positions,stage,added_mean_square,share,"     \
+    "rms_without_u,model_rms_u,measured_rms_u,ratio\n"
+#define DRIFT_HEAD "run,kernel,dtype,spec,truth,magnitude,samples,max_drift,rms_drift\n"
+
+static void shows_stages_and_drift(void **state)
+{
+    (void)state;
+    put("stages.csv", "%s",
+        STAGES_HEAD "r,k,f32,s,exact,0,1,8,frequency,0,,0,0,0,\n"
+                    "r,k,f32,s,exact,1,2,8,frequency,1,-0.25,0,1.5,2,0.75\n"
+                    "r,k,f32,s,exact,1,2,8,angle,1,1.25,0,1.5,2,0.75\n"
+                    "r,k,f32,s,exact,4096,8192,8,frequency,1,0.75,0,21,20,1.05\n"
+                    "r,k,f32,s,exact,4096,8192,8,angle,1,0.25,0,21,20,1.05\n"
+                    "r,near,f32,s,exact,1,2,8,storage,1,1,0,1.2,1,1.19\n"
+                    "r,still,f32,s,exact,0,1,8,storage,0,,0,0,0,\n");
+    put("drift.csv", "%s",
+        DRIFT_HEAD "r,k,f32,s,exact,1,256,1e-08,1e-9\n"
+                   "r,k,f32,s,exact,10,256,2.25e-08,1e-9\n"
+                   "r,near,f32,s,exact,1,256,0.5,1e-9\n");
+    const char *paths[] = {in_folder("stages.csv"), in_folder("drift.csv")};
+    char *text = markdown_of(paths, 2);
+    assert_contains(text, "| k | f32 | <code>s</code> | exact | 4096 | 20 | 21 | frequency, 75 % "
+                          "| 25 | 1 | **NO** |");
+    assert_contains(text, "| near | f32 | <code>s</code> | exact | 1 | 1 | 1.2 | storage, 100 % | "
+                          "19 | 1 | yes |");
+    assert_contains(text, "| still | f32 | <code>s</code> | exact | – |");
+    assert_contains(text, "| kernel | dtype | spec | truth | 1 | 10 |");
+    assert_contains(text, "| k | f32 | <code>s</code> | exact | 1e-08 | 2.2e-08 |");
+    assert_contains(text, "| near | f32 | <code>s</code> | exact | 0.5 | – |");
+    assert_contains(text, "error-stages-2.svg");
+    assert_null(strstr(text, "error-stages-3.svg")); /* no band of `still` has an error */
+    assert_contains(text, "offset-drift-1.svg");
+    free(text);
+    rope_error error;
+    report_model model;
+    report_figures figures;
+    assert_true(report_load(paths, 2, &model, &error));
+    assert_true(report_figures_make(&model, &figures, &error));
+    assert_int_equal(figures.count, 3);
+    assert_contains(figures.items[0].script, "4Ki 75 25 0 0 0 0 20 21\n");
+    assert_contains(figures.items[0].script, "\n1 0 125 0 0 0 0 2 1.5\n");
+    assert_contains(figures.items[2].script, "\n1 1e-08 0\n10 2.2499999999999999e-08 0\nEOD");
+    report_figures_free(&figures);
+    report_free(&model);
+}
+
 static void refuses_other_files(void **state)
 {
     (void)state;
@@ -191,6 +267,9 @@ static void refuses_other_files(void **state)
         {"a,b\n1,2\n", "no column"},
         {BENCH_HEAD "r,k,half,f32,s,12x,4,apply,1,1,1,1,1,1,1,1,1,pass,yes,1,1,1\n", "12x"},
         {BENCH_HEAD "r,k\n", "number of fields"},
+        {"run,mutant,class,mutates,killed\n", "no column 'reason'"},
+        {DRIFT_HEAD "r,k,f32,s,exact,1x,256,1,1\n", "1x"},
+        {"run,kernel,dtype,spec,truth,stage\n", "no column 'band_first'"},
         {"", "empty"},
     };
     rope_error error;
@@ -260,11 +339,12 @@ static void same_rows_same_bytes(void **state)
     if (!report_tool_exists("gnuplot") || !report_tool_exists("pandoc"))
         skip();
     rope_error error = {""};
-    const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv")};
+    const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv"), in_folder("stages.csv"),
+                           in_folder("drift.csv")};
     for (int i = 0; i < 2; i++) {
         report_model model;
         char name[256];
-        assert_true(report_load(paths, 2, &model, &error));
+        assert_true(report_load(paths, 4, &model, &error));
         snprintf(name, sizeof name, "%s/out%d", folder, i);
         if (!report_write(&model, name, &error))
             print_error("%s\n", error.text);
@@ -277,7 +357,7 @@ static void same_rows_same_bytes(void **state)
     snprintf(command, sizeof command,
              "cd %s && diff -r out0 out1 && ! grep -q 'src=\"http\\|href=\"http\\|<script' "
              "out0/index.html && grep -q 'data:image/svg+xml' out0/index.html && "
-             "test \"$(ls out0 | grep -c svg)\" = 3 && cmp verify.csv out0/verify.csv && "
+             "test \"$(ls out0 | grep -c svg)\" = 6 && cmp verify.csv out0/verify.csv && "
              "! ls -A | grep tmp",
              folder);
     assert_int_equal(system(command), 0);
@@ -286,9 +366,10 @@ static void same_rows_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_what_the_rows_say),    cmocka_unit_test(refuses_other_files),
-        cmocka_unit_test(compares_encodings),         cmocka_unit_test(marks_the_pareto_front),
-        cmocka_unit_test(escapes_what_has_a_meaning), cmocka_unit_test(same_rows_same_bytes),
+        cmocka_unit_test(tells_what_the_rows_say),     cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(compares_encodings),          cmocka_unit_test(marks_the_pareto_front),
+        cmocka_unit_test(shows_what_the_mutants_show), cmocka_unit_test(shows_stages_and_drift),
+        cmocka_unit_test(escapes_what_has_a_meaning),  cmocka_unit_test(same_rows_same_bytes),
     };
     return cmocka_run_group_tests(tests, make_rows, remove_rows);
 }

@@ -1,0 +1,99 @@
+/* Error by stage: shares of the mean square, stacked, by position. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/choose.h"
+#include "reports/figure.h"
+
+enum { MOST_FIGURES = 8, STAGES = 6 };
+
+static const char *const stages[STAGES] = {"frequency", "angle",      "evaluation",
+                                           "table",     "arithmetic", "storage"};
+static const char *const colours[STAGES] = {"#d55e00", "#e69f00", "#cc79a7",
+                                            "#56b4e9", "#0072b2", "#bbbbbb"};
+
+/* Band of positions, as the axis names it: "1 Ki". */
+static void put_band(FILE *out, double first)
+{
+    if (first >= 1048576)
+        fprintf(out, "%gMi", first / 1048576);
+    else if (first >= 1024)
+        fprintf(out, "%gKi", first / 1024);
+    else
+        fprintf(out, "%g", first);
+}
+
+/* One line a band: its name, six shares in percent, measured and modelled rms. A share below zero
+ * is noise, or errors of two stages that cancel; a stack has no place for it. */
+static size_t put_bands(FILE *out, const report_rows *rows, report_row of)
+{
+    size_t bands = 0;
+    fputs("$bands << EOD\n", out);
+    for (size_t r = 0; r < rows->count; r++) {
+        report_row row = rows->items[r];
+        if (!report_same_curve(row, of) || !report_is(row, "stage", stages[0]) ||
+            isnan(report_number(row, "share")))
+            continue;
+        double share[STAGES] = {0};
+        for (size_t o = 0; o < rows->count; o++)
+            for (int s = 0; s < STAGES; s++)
+                if (report_same_curve(rows->items[o], of) &&
+                    report_is(rows->items[o], "band_first", report_text(row, "band_first")) &&
+                    report_is(rows->items[o], "stage", stages[s]))
+                    share[s] = fmax(0, report_number(rows->items[o], "share"));
+        put_band(out, report_number(row, "band_first"));
+        for (int s = 0; s < STAGES; s++)
+            fprintf(out, " %.6g", 100 * share[s]);
+        fprintf(out, " %.17g %.17g\n", report_number(row, "measured_rms_u"),
+                report_number(row, "model_rms_u"));
+        bands++;
+    }
+    fputs("EOD\n", out);
+    return bands;
+}
+
+static bool draw(const report_rows *rows, report_row of, int number, report_figures *figures)
+{
+    char name[FIGURE_NAME], title[220];
+    snprintf(name, sizeof name, "error-stages-%d", number);
+    FILE *out = figure_add(figures, REPORT_ERROR_STAGES, name);
+    if (out == NULL)
+        return false;
+    snprintf(title, sizeof title, "Error by stage, %.60s, %.20s, %.100s", report_text(of, "kernel"),
+             report_text(of, "dtype"), report_text(of, "spec"));
+    figure_begin(out, name, title, "first position of the band",
+                 "share of the mean square error, %");
+    put_bands(out, rows, of);
+    fputs("set y2label 'root mean square error, in u'\nset border 11\n"
+          "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.9\n"
+          "set style fill solid\nset yrange [0:100]\nset ytics nomirror\nset logscale y2 10\n"
+          "set y2tics nomirror\nset format y2 '%g'\nset xtics rotate by -45\n",
+          out);
+    for (int s = 0; s < STAGES; s++)
+        fprintf(out, "%s $bands using %d%s lc rgb '%s' title '%s'", s == 0 ? "plot" : ", \\\n    ",
+                s + 2, s == 0 ? ":xtic(1)" : "", colours[s], stages[s]);
+    fputs(
+        ", \\\n     $bands using 0:8 axes x1y2 with linespoints lw 2 pt 7 ps 0.8 lc rgb '#000000' "
+        "title 'measured (right)', \\\n     $bands using 0:9 axes x1y2 with lines lw 2 dt 2 "
+        "lc rgb '#ffffff' notitle\n",
+        out);
+    snprintf(figure_caption(figures), FIGURE_CAPTION,
+             "Error by stage, %.60s, %.20s, %.200s, truth %.20s. Stacked: share of each stage in "
+             "the mean square error of the band, in percent (left axis; a share below zero is "
+             "drawn as none). Line: the kernel's root mean square error in u (right axis, "
+             "logarithmic), with the model's in white on it.",
+             report_text(of, "kernel"), report_text(of, "dtype"), report_text(of, "spec"),
+             report_text(of, "truth"));
+    return fclose(out) == 0;
+}
+
+bool figure_stages(const report_model *model, report_figures *figures)
+{
+    const report_rows *rows = &model->stages;
+    bool good = true;
+    for (size_t r = 0, number = 0; good && r < rows->count && number < MOST_FIGURES; r++)
+        if (report_first_of_curve(rows, r) && report_has_number(rows, rows->items[r], "share"))
+            good = draw(rows, rows->items[r], (int)++number, figures);
+    return good;
+}
