@@ -24,33 +24,42 @@ static void put_band(FILE *out, double first)
         fprintf(out, "%g", first);
 }
 
+static bool same_band(report_row a, report_row b)
+{
+    return report_same_curve(a, b) && report_is(a, "band_first", report_text(b, "band_first"));
+}
+
+/* Whether row r is the first of its band that has a share. */
+static bool begins_band(const report_rows *rows, size_t r)
+{
+    for (size_t o = 0; o < r; o++)
+        if (same_band(rows->items[o], rows->items[r]) &&
+            !isnan(report_number(rows->items[o], "share")))
+            return false;
+    return !isnan(report_number(rows->items[r], "share"));
+}
+
 /* One line a band: its name, six shares in percent, measured and modelled rms. A share below zero
  * is noise, or errors of two stages that cancel; a stack has no place for it. */
-static size_t put_bands(FILE *out, const report_rows *rows, report_row of)
+static void put_bands(FILE *out, const report_rows *rows, report_row of)
 {
-    size_t bands = 0;
     fputs("$bands << EOD\n", out);
     for (size_t r = 0; r < rows->count; r++) {
         report_row row = rows->items[r];
-        if (!report_same_curve(row, of) || !report_is(row, "stage", stages[0]) ||
-            isnan(report_number(row, "share")))
+        if (!report_same_curve(row, of) || !begins_band(rows, r))
             continue;
         double share[STAGES] = {0};
         for (size_t o = 0; o < rows->count; o++)
             for (int s = 0; s < STAGES; s++)
-                if (report_same_curve(rows->items[o], of) &&
-                    report_is(rows->items[o], "band_first", report_text(row, "band_first")) &&
-                    report_is(rows->items[o], "stage", stages[s]))
+                if (same_band(rows->items[o], row) && report_is(rows->items[o], "stage", stages[s]))
                     share[s] = fmax(0, report_number(rows->items[o], "share"));
         put_band(out, report_number(row, "band_first"));
         for (int s = 0; s < STAGES; s++)
             fprintf(out, " %.6g", 100 * share[s]);
         fprintf(out, " %.17g %.17g\n", report_number(row, "measured_rms_u"),
                 report_number(row, "model_rms_u"));
-        bands++;
     }
     fputs("EOD\n", out);
-    return bands;
 }
 
 static bool draw(const report_rows *rows, report_row of, int number, report_figures *figures)

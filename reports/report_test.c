@@ -253,7 +253,7 @@ static void shows_stages_and_drift(void **state)
     assert_int_equal(figures.count, 3);
     assert_contains(figures.items[0].script, "4Ki 75 25 0 0 0 0 20 21\n");
     assert_contains(figures.items[0].script, "\n1 0 125 0 0 0 0 2 1.5\n");
-    assert_contains(figures.items[2].script, "\n1 1e-08 0\n10 2.2499999999999999e-08 0\nEOD");
+    assert_contains(figures.items[2].script, "\n1 1e-08 0\n10 2.25e-08 0\nEOD");
     report_figures_free(&figures);
     report_free(&model);
 }

@@ -71,7 +71,15 @@ void report_section_columns(FILE *out)
         "| first\\_position, last\\_position | of the tokens |\n"
         "| memcpy\\_ns\\_per\\_element, scale\\_ns\\_per\\_element | medians of the floors |\n"
         "| floor\\_spread | interquartile range / median of the noisier floor |\n"
-        "| plan\\_bytes | memory that the plan holds |\n\n",
+        "| plan\\_bytes | memory that the plan holds |\n\n"
+        "**mutants.csv**: `mutant`, its fault's `class`, the kernel that it `mutates`, whether it "
+        "was `killed` (yes, no, skipped) and the first `reason`; then a column for each property: "
+        "yes (found the fault), no, or empty (not tried).\n\n"
+        "**stages.csv**: for a band of positions (`band_first` to `band_end`, excluded) and a "
+        "`stage`: what it adds to the mean square error and its `share`; the root mean squares in "
+        "u of the model without it, the model and the kernel; `ratio`: model / measured.\n\n"
+        "**drift.csv**: `magnitude` of k, `samples`, largest and root mean square change of a "
+        "score over |q| |k|.\n\n",
         out);
 }
 

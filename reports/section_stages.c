@@ -103,7 +103,7 @@ void report_section_drift(FILE *out, const report_model *model, const report_fig
     fputs("| kernel | dtype | spec | truth |", out);
     for (size_t m = 0; m < magnitudes; m++) {
         fputc(' ', out);
-        report_put(out, magnitude[m]);
+        report_put_number(out, strtod(magnitude[m], NULL), 6);
         fputs(" |", out);
     }
     fputs("\n|:---|:---|:---|:---|", out);
