@@ -39,6 +39,8 @@ static void put_contents(FILE *out, const report_model *model)
         fputs("- [Offset drift](#offset-drift)\n", out);
     if (model->mutants.count > 0)
         fputs("- [What the verification can see](#what-the-verification-can-see)\n", out);
+    if (model->papers.count > 0)
+        fputs("- [Papers' tables](#papers-tables)\n", out);
     fputs("- [Columns of the CSV files](#columns-of-the-csv-files)\n"
           "- [How to cite and repeat](#how-to-cite-and-repeat)\n\n",
           out);
@@ -71,6 +73,8 @@ char *report_markdown(const report_model *model, const report_figures *figures)
         report_section_drift(out, model, figures);
     if (model->mutants.count > 0)
         report_section_mutants(out, model);
+    if (model->papers.count > 0)
+        report_section_papers(out, model);
     report_section_columns(out);
     report_section_citing(out, model);
     bool good = !ferror(out);

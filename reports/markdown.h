@@ -21,6 +21,7 @@ void report_section_encodings(FILE *out, const report_model *model);
 void report_section_stages(FILE *out, const report_model *model, const report_figures *figures);
 void report_section_drift(FILE *out, const report_model *model, const report_figures *figures);
 void report_section_mutants(FILE *out, const report_model *model);
+void report_section_papers(FILE *out, const report_model *model);
 void report_section_columns(FILE *out);
 void report_section_citing(FILE *out, const report_model *model);
 

@@ -27,6 +27,10 @@ static const char *const stages_numbers[] = {"band_first",     "band_end", "shar
                                              "measured_rms_u", "ratio",    NULL};
 static const char *const drift_columns[] = {"run", "kernel", "dtype", "spec", "truth", NULL};
 static const char *const drift_numbers[] = {"magnitude", "samples", "max_drift", "rms_drift", NULL};
+static const char *const papers_columns[] = {"table", "base",   "argument", "printed",
+                                             "note",  "source", NULL};
+static const char *const papers_numbers[] = {"head_dim",   "base",    "argument", "value_low",
+                                             "value_high", "printed", NULL};
 static const char *const none[] = {NULL};
 
 /* mark: the column that only this kind has; verify is what has none of them. */
@@ -39,6 +43,7 @@ static const struct {
     [REPORT_MUTANTS] = {"mutants", "mutates", mutants_columns, none},
     [REPORT_STAGES] = {"stages", "stage", stages_columns, stages_numbers},
     [REPORT_DRIFT] = {"drift", "max_drift", drift_columns, drift_numbers},
+    [REPORT_PAPERS] = {"papers", "value_low", papers_columns, papers_numbers},
 };
 
 const char *report_kind_name(report_kind kind)
@@ -103,7 +108,8 @@ static bool load_source(const char *path, report_source *source, rope_error *err
         !has(&source->table, numbers, &missing))
         return rope_fail(error,
                          "%s: no column '%s', expected the rows of verify, bench, verify "
-                         "--mutants, hunt --stages or hunt --drift",
+                         "--mutants, hunt --stages, hunt --drift or "
+                         "oracle --table",
                          path, missing);
     return check_numbers(source, numbers, error);
 }
@@ -189,7 +195,7 @@ static bool add_kernel(report_model *model, const char *name, rope_error *error)
 static bool add_rows(report_model *model, const report_source *source, rope_error *error)
 {
     report_rows *const of_kind[REPORT_KINDS] = {&model->verify, &model->bench, &model->mutants,
-                                                &model->stages, &model->drift};
+                                                &model->stages, &model->drift, &model->papers};
     report_rows *to = of_kind[source->kind];
     report_row *items = realloc(to->items, (to->count + source->table.rows + 1) * sizeof *items);
     if (items == NULL)
@@ -198,6 +204,8 @@ static bool add_rows(report_model *model, const report_source *source, rope_erro
     for (size_t r = 0; r < source->table.rows; r++) {
         report_row row = {&source->table, r};
         to->items[to->count++] = row;
+        if (source->kind == REPORT_PAPERS)
+            continue; /* of no kernel and no run */
         if ((source->kind != REPORT_MUTANTS &&
              !add_kernel(model, report_text(row, "kernel"), error)) ||
             !add_run(model, source->path, report_text(row, "run"), error))
@@ -238,6 +246,7 @@ void report_free(report_model *model)
     free(model->mutants.items);
     free(model->stages.items);
     free(model->drift.items);
+    free(model->papers.items);
     free(model->runs);
     free(model->kernels);
     *model = (report_model){0};

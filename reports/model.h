@@ -26,9 +26,10 @@ typedef enum report_kind {
     REPORT_MUTANTS = 2, /* verify --mutants */
     REPORT_STAGES = 3,  /* hunt --stages */
     REPORT_DRIFT = 4,   /* hunt --drift */
+    REPORT_PAPERS = 5,  /* oracle --table */
 } report_kind;
 
-enum { REPORT_KINDS = 5 };
+enum { REPORT_KINDS = 6 };
 
 typedef struct report_source {
     char *path;
@@ -49,8 +50,9 @@ typedef struct report_run {
 typedef struct report_model {
     report_source *sources;
     size_t source_count;
-    report_rows verify, bench, mutants, stages, drift; /* of all sources of a kind, in order */
-    report_run *runs;                                  /* in order of appearance */
+    report_rows verify, bench, mutants, stages, drift,
+        papers;       /* of all sources of a kind, in order */
+    report_run *runs; /* in order of appearance */
     size_t run_count;
     const char **kernels; /* names, in order of appearance */
     size_t kernel_count;

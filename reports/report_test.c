@@ -260,6 +260,40 @@ static void shows_stages_and_drift(void **state)
     report_free(&model);
 }
 
+/* Two papers' tables: one that prints a curve alone, one with values. */
+static void shows_papers_tables(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "table,head_dim,base,argument,value_low,value_high,printed,note,source\n";
+    put("decay.csv",
+        "%sdecay,128,10000,0,32.49999999,32.50000001,,a curve,paper A\n"
+        "decay,128,10000,5,20.8453573,20.8453574,,a curve,paper A\n"
+        "decay,128,500000,5,23.25,23.75,,a curve,paper A\n",
+        head);
+    put("base.csv",
+        "%ssmallest-base,128,,1024,4293.4375,4293.4376,4300,tight,paper B\n"
+        "smallest-base,128,,2048,8000,8000.001,16000,loose,paper B\n",
+        head);
+    const char *paths[] = {in_folder("decay.csv"), in_folder("base.csv")};
+    char *text = markdown_of(paths, 2);
+    assert_contains(text, "- [Papers' tables](#papers-tables)");
+    assert_contains(text, "Source: paper A.");
+    assert_contains(text, "| argument | base 10000 | base 500000 |");
+    assert_contains(text, "| 0 | 32.5 | – |");
+    assert_contains(text, "| 5 | 20.8454 | 23.25 – 23.75 |");
+    assert_contains(text, "Printed: a curve.");
+    assert_contains(text, "| 1024 | 128 | 4293.44 | 4300 | 1.002 | tight |");
+    assert_contains(text, "| 2048 | 128 | 8000 | 16000 | 2 | loose |");
+    free(text);
+    put("bad.csv", "%sdecay,128,10000,0,x,32.5,,,\n", head);
+    const char *path = in_folder("bad.csv");
+    rope_error error;
+    report_model model;
+    assert_false(report_load(&path, 1, &model, &error));
+    assert_non_null(strstr(error.text, "value_low"));
+}
+
 static void refuses_other_files(void **state)
 {
     (void)state;
@@ -368,10 +402,11 @@ static void same_rows_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_what_the_rows_say),     cmocka_unit_test(refuses_other_files),
-        cmocka_unit_test(compares_encodings),          cmocka_unit_test(marks_the_pareto_front),
-        cmocka_unit_test(shows_what_the_mutants_show), cmocka_unit_test(shows_stages_and_drift),
-        cmocka_unit_test(escapes_what_has_a_meaning),  cmocka_unit_test(same_rows_same_bytes),
+        cmocka_unit_test(tells_what_the_rows_say), cmocka_unit_test(refuses_other_files),
+        cmocka_unit_test(compares_encodings),      cmocka_unit_test(shows_papers_tables),
+        cmocka_unit_test(marks_the_pareto_front),  cmocka_unit_test(shows_what_the_mutants_show),
+        cmocka_unit_test(shows_stages_and_drift),  cmocka_unit_test(escapes_what_has_a_meaning),
+        cmocka_unit_test(same_rows_same_bytes),
     };
     return cmocka_run_group_tests(tests, make_rows, remove_rows);
 }
