@@ -14,14 +14,24 @@ static bool together(report_row a, report_row b)
            report_is(a, "truth", report_text(b, "truth"));
 }
 
+static bool is_drawn(double value)
+{
+    return value > 0 && isfinite(value); /* the axes are logarithmic */
+}
+
+static bool has_point(report_row row)
+{
+    return is_drawn(report_number(row, "magnitude")) && is_drawn(report_number(row, "max_drift"));
+}
+
 static size_t curve(const report_rows *rows, report_row of, figure_point *points)
 {
     size_t count = 0;
     for (size_t r = 0; r < rows->count; r++) {
         report_row row = rows->items[r];
-        double x = report_number(row, "magnitude"), y = report_number(row, "max_drift");
-        if (report_same_curve(row, of) && x > 0 && y > 0) /* the axes are logarithmic */
-            points[count++] = (figure_point){x, y, 0};
+        if (report_same_curve(row, of) && has_point(row))
+            points[count++] =
+                (figure_point){report_number(row, "magnitude"), report_number(row, "max_drift"), 0};
     }
     qsort(points, count, sizeof *points, figure_by_x);
     return count;
@@ -89,10 +99,9 @@ bool figure_drift(const report_model *model, report_figures *figures)
     bool good = true;
     int number = 0;
     for (size_t r = 0; good && r < rows->count; r++) {
-        bool first = report_number(rows->items[r], "max_drift") > 0;
+        bool first = has_point(rows->items[r]);
         for (size_t o = 0; o < r && first; o++)
-            first = !together(rows->items[o], rows->items[r]) ||
-                    !(report_number(rows->items[o], "max_drift") > 0);
+            first = !together(rows->items[o], rows->items[r]) || !has_point(rows->items[o]);
         if (first)
             good = draw(model, rows->items[r], ++number, figures);
     }

@@ -39,10 +39,20 @@ static bool begins_band(const report_rows *rows, size_t r)
     return !isnan(report_number(rows->items[r], "share"));
 }
 
+typedef struct {
+    bool measured, model; /* whether the line has a point: gnuplot takes none for a mistake */
+} lines;
+
+static bool is_drawn(double rms)
+{
+    return rms > 0 && isfinite(rms); /* the axis is logarithmic */
+}
+
 /* One line a band: its name, six shares in percent, measured and modelled rms. A share below zero
  * is noise, or errors of two stages that cancel; a stack has no place for it. */
-static void put_bands(FILE *out, const report_rows *rows, report_row of)
+static lines put_bands(FILE *out, const report_rows *rows, report_row of)
 {
+    lines any = {false, false};
     fputs("$bands << EOD\n", out);
     for (size_t r = 0; r < rows->count; r++) {
         report_row row = rows->items[r];
@@ -56,10 +66,28 @@ static void put_bands(FILE *out, const report_rows *rows, report_row of)
         put_band(out, report_number(row, "band_first"));
         for (int s = 0; s < STAGES; s++)
             fprintf(out, " %.6g", 100 * share[s]);
-        fprintf(out, " %.17g %.17g\n", report_number(row, "measured_rms_u"),
-                report_number(row, "model_rms_u"));
+        double measured = report_number(row, "measured_rms_u"),
+               model = report_number(row, "model_rms_u");
+        any.measured |= is_drawn(measured);
+        any.model |= is_drawn(model);
+        fprintf(out, " %.17g %.17g\n", measured, model);
     }
     fputs("EOD\n", out);
+    return any;
+}
+
+/* The lines of the right axis, after the stack. */
+static void put_lines(FILE *out, lines any)
+{
+    if (any.measured)
+        fputs(", \\\n     $bands using 0:8 axes x1y2 with linespoints lw 2 pt 7 ps 0.8 "
+              "lc rgb '#000000' title 'measured (right)'",
+              out);
+    if (any.model)
+        fputs(", \\\n     $bands using 0:9 axes x1y2 with lines lw 2 dt 2 lc rgb '#ffffff' "
+              "notitle",
+              out);
+    fputc('\n', out);
 }
 
 static bool draw(const report_rows *rows, report_row of, int number, report_figures *figures)
@@ -73,20 +101,18 @@ static bool draw(const report_rows *rows, report_row of, int number, report_figu
              report_text(of, "dtype"), report_text(of, "spec"));
     figure_begin(out, name, title, "first position of the band",
                  "share of the mean square error, %");
-    put_bands(out, rows, of);
-    fputs("set y2label 'root mean square error, in u'\nset border 11\n"
-          "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.9\n"
-          "set style fill solid\nset yrange [0:100]\nset ytics nomirror\nset logscale y2 10\n"
-          "set y2tics nomirror\nset format y2 '%g'\nset xtics rotate by -45\n",
+    lines any = put_bands(out, rows, of);
+    fputs("set style data histograms\nset style histogram rowstacked\nset boxwidth 0.9\n"
+          "set style fill solid\nset yrange [0:100]\nset xtics rotate by -45\n",
           out);
+    if (any.measured || any.model)
+        fputs("set y2label 'root mean square error, in u'\nset border 11\nset logscale y2 10\n"
+              "set y2tics nomirror\nset format y2 '%g'\n",
+              out);
     for (int s = 0; s < STAGES; s++)
         fprintf(out, "%s $bands using %d%s lc rgb '%s' title '%s'", s == 0 ? "plot" : ", \\\n    ",
                 s + 2, s == 0 ? ":xtic(1)" : "", colours[s], stages[s]);
-    fputs(
-        ", \\\n     $bands using 0:8 axes x1y2 with linespoints lw 2 pt 7 ps 0.8 lc rgb '#000000' "
-        "title 'measured (right)', \\\n     $bands using 0:9 axes x1y2 with lines lw 2 dt 2 "
-        "lc rgb '#ffffff' notitle\n",
-        out);
+    put_lines(out, any);
     snprintf(figure_caption(figures), FIGURE_CAPTION,
              "Error by stage, %.60s, %.20s, %.200s, truth %.20s. Stacked: share of each stage in "
              "the mean square error of the band, in percent (left axis; a share below zero is "
