@@ -36,12 +36,12 @@ int verb_report(int argc, char **argv)
     const front_option options[] = {
         {.name = "out", .argument = "DIR", .help = "folder; default build/report", .value = &out},
         {0}};
-    int status =
-        front_parse(argc, argv, "report [--out DIR] [CSV...]",
-                    "Makes a page (index.html, index.md, figures) from the rows of verify, "
-                    "bench,\nverify --mutants, hunt --stages and hunt --drift; without CSV: "
-                    "build/verify.csv and build/bench.csv.",
-                    options, &operands);
+    int status = front_parse(
+        argc, argv, "report [--out DIR] [CSV...]",
+        "Makes a page (index.html, index.md, figures) from the rows of verify, "
+        "bench,\nverify --mutants, hunt --stages, hunt --drift and oracle --table;\nwithout CSV: "
+        "build/verify.csv and build/bench.csv.",
+        options, &operands);
     if (status != -1) {
         free(operands.items);
         return status;
