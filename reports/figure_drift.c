@@ -76,7 +76,7 @@ static bool draw(const report_model *model, report_row of, int number, report_fi
              report_text(of, "spec"));
     figure_begin(out, name, title, "size of k, by which both positions move",
                  "largest change of a score / (|q| |k|)");
-    fputs("set logscale xy 10\nset format x '%g'\nset format y '%.0e'\n", out);
+    fputs("set logscale xy 10\nset format x '%g'\nset format y '%.0e'\nset xrange [0.7:]\n", out);
     char *plots = NULL;
     put_curves(out, model, of, &plots);
     if (plots == NULL) {

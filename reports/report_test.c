@@ -235,7 +235,8 @@ static void shows_stages_and_drift(void **state)
         DRIFT_HEAD "r,k,f32,s,exact,1,256,1e-08,1e-9\n"
                    "r,k,f32,s,exact,10,256,2.25e-08,1e-9\n"
                    "r,near,f32,s,exact,1,256,0.5,1e-9\n"
-                   "r,zero,f16,s,exact,1,256,0,0\n");
+                   "r,zero,f16,s,exact,1,256,0,0\n"
+                   "r,one,bf16,s,exact,1,256,0.5,0\n");
     const char *paths[] = {in_folder("stages.csv"), in_folder("drift.csv")};
     char *text = markdown_of(paths, 2);
     assert_contains(text, "| k | f32 | <code>s</code> | exact | 4096 | 20 | 21 | frequency, 75 % "
@@ -251,14 +252,14 @@ static void shows_stages_and_drift(void **state)
     assert_contains(text, "| none | f32 | <code>s</code> | exact | 1 | 2 | 0 | evaluation, 100 % | "
                           "100 | 1 | **NO** |");
     assert_contains(text, "offset-drift-1.svg");
-    assert_null(strstr(text, "offset-drift-2.svg")); /* zeros have no place on the axis */
+    assert_null(strstr(text, "offset-drift-3.svg")); /* zeros have no place on the axis */
     free(text);
     rope_error error;
     report_model model;
     report_figures figures;
     assert_true(report_load(paths, 2, &model, &error));
     assert_true(report_figures_make(&model, &figures, &error));
-    assert_int_equal(figures.count, 5);
+    assert_int_equal(figures.count, 6);
     assert_contains(figures.items[0].script, "4Ki 75 25 0 0 0 0 20 21\n");
     assert_contains(figures.items[0].script, "\n1 0 125 0 0 0 0 2 1.5\n");
     assert_contains(figures.items[4].script, "\n1 1e-08 0\n10 2.25e-08 0\nEOD");
@@ -399,7 +400,7 @@ static void same_rows_same_bytes(void **state)
     snprintf(command, sizeof command,
              "cd %s && diff -r out0 out1 && ! grep -q 'src=\"http\\|href=\"http\\|<script' "
              "out0/index.html && grep -q 'data:image/svg+xml' out0/index.html && "
-             "test \"$(ls out0 | grep -c svg)\" = 8 && cmp verify.csv out0/verify.csv && "
+             "test \"$(ls out0 | grep -c svg)\" = 9 && cmp verify.csv out0/verify.csv && "
              "! ls -A | grep tmp",
              folder);
     assert_int_equal(system(command), 0);
