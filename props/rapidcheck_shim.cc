@@ -159,7 +159,7 @@ rc::Seq<Case> smaller_cases(const Case &c)
 extern "C" bool rapid_shrink(const rapid_case *start, rapid_judge *judge, void *context)
 {
     try {
-        rc::shrinkable::findLocalMin(rc::shrinkable::shrinkRecur(from_c(*start), smaller_cases),
+        rc::shrinkable::findLocalMin(rc::shrinkable::shrinkRecur(from_c(*start), [](const Case &c) { return smaller_cases(c); }),
                                      [=](const Case &c) { return ask(c, judge, context); });
         return true;
     } catch (const Enough &) {

@@ -19,6 +19,6 @@ const front_entry front_verbs[] = {
     {"bench", "time kernels beside the floors, and check what was timed", verb_bench},
     {"compare", "two files of bench rows against each other; exit 1 on a regression", verb_compare},
     {"pick", "the fastest kernel that keeps an error budget", verb_pick},
-    {"report", "write a page, figures and tables from the rows of verify and bench", verb_report},
+    {"report", "write a page, figures and tables from the rows of the other verbs", verb_report},
     {NULL, NULL, NULL},
 };
