@@ -168,29 +168,3 @@ extern "C" bool rapid_shrink(const rapid_case *start, rapid_judge *judge, void *
         return false;
     }
 }
-
-extern "C" bool rapid_draw(uint64_t seed, int size, int n, const int64_t *low, const int64_t *high,
-                           int64_t *numbers)
-{
-    try {
-        rc::Random random(seed);
-        for (int i = 0; i < n; i++)
-            numbers[i] = rc::gen::inRange<int64_t>(low[i], high[i] + 1)(random.split(), size).value();
-        return true;
-    } catch (...) {
-        return false;
-    }
-}
-
-extern "C" bool rapid_draw_bits(uint64_t seed, int n, int bits, uint64_t *patterns)
-{
-    try {
-        rc::Random random(seed);
-        for (int i = 0; i < n; i++)
-            patterns[i] = rc::gen::arbitrary<uint64_t>()(random.split(), rc::kNominalSize).value() >>
-                          (64 - bits);
-        return true;
-    } catch (...) {
-        return false;
-    }
-}

@@ -52,14 +52,6 @@ typedef rapid_answer rapid_judge(const rapid_case *c, void *context);
  */
 bool rapid_shrink(const rapid_case *start, rapid_judge *judge, void *context);
 
-/* Draws n numbers from a seed: number i in [low[i], high[i]], smaller ones more often the smaller
- * size (0..100) is. False on trouble. */
-bool rapid_draw(uint64_t seed, int size, int n, const int64_t *low, const int64_t *high,
-                int64_t *numbers);
-
-/* Draws n bit patterns of `bits` bits: any at all. */
-bool rapid_draw_bits(uint64_t seed, int n, int bits, uint64_t *patterns);
-
 #ifdef __cplusplus
 }
 #endif
