@@ -1,4 +1,5 @@
 #include "impl/plugin.h"
+#include "impl/file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,6 +42,8 @@ static bool check_kernels(const rope_plugin *p, rope_error *error)
 
 static bool load_here(rope_plugin *p, rope_error *error)
 {
+    if (!rope_check_regular(p->path, error))
+        return false;
     void *library = open_library(p->path);
     if (library == NULL) {
         const char *why = dlerror();

@@ -10,15 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impl/file.h"
 #include "props/certificate.h"
 
 static char *slurp(const char *path, size_t limit, size_t *size, rope_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    FILE *file;
+    if (!rope_open_regular(path, &file, error))
         return NULL;
-    }
     char *text = NULL;
     size_t used = 0, room = 0;
     for (;;) {
@@ -51,6 +50,8 @@ static char *slurp(const char *path, size_t limit, size_t *size, rope_error *err
 
 bool certificate_hash_file(const char *path, char hash[65], rope_error *error)
 {
+    if (!rope_check_regular(path, error))
+        return false;
     if (SHA256File(path, hash) == NULL)
         return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
     return true;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -407,6 +409,25 @@ static void notices_every_edited_number(void **test)
     rope_spec_free(&spec);
 }
 
+static void a_fifo_is_no_certificate(void **test)
+{
+    (void)test;
+    char folder[] = "/tmp/certify_test.XXXXXX", fifo[64], hash[65];
+    assert_non_null(mkdtemp(folder));
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    certificate c;
+    rope_error error = {""};
+    alarm(60); /* a reader that waits for the fifo's writer is ended */
+    assert_int_equal(certificate_read(fifo, &c, &error), CERTIFICATE_MALFORMED);
+    assert_non_null(strstr(error.text, "fifo"));
+    assert_false(certificate_hash_file(fifo, hash, &error));
+    alarm(0);
+    certificate_free(&c);
+    unlink(fifo);
+    rmdir(folder);
+}
+
 /* A forger who also renews the hash: numbers that the kernel and MPFR do not bear out. */
 static void recheck_measures_again(void **test)
 {
@@ -502,6 +523,7 @@ int main(void)
         cmocka_unit_test(shards_and_jobs_change_nothing),
         cmocka_unit_test(refuses_other_subjects),
         cmocka_unit_test(notices_every_edited_number),
+        cmocka_unit_test(a_fifo_is_no_certificate),
         cmocka_unit_test(recheck_measures_again),
         cmocka_unit_test(sums_do_not_depend_on_order),
     };

@@ -1,4 +1,5 @@
 #include "props/safetensors.h"
+#include "impl/file.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -150,13 +151,13 @@ static bool take_tensor(const char *path, const cJSON *tensor, int64_t data, int
 bool safetensors_open(const char *path, const char *name, npy_array *array, rope_error *error)
 {
     *array = (npy_array){0};
-    FILE *file = fopen(path, "rb");
+    FILE *file;
     struct stat status;
-    if (file == NULL)
-        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (!rope_open_regular(path, &file, error))
+        return false;
+    if (fstat(fileno(file), &status) != 0) {
         fclose(file);
-        return rope_fail(error, "cannot read %s: expected a regular file", path);
+        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
     }
     int64_t length;
     char *text = read_header(path, file, status.st_size, &length, error);

@@ -1,4 +1,5 @@
 #include "reports/model.h"
+#include "impl/file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -150,6 +151,8 @@ static bool load_record(const char *path, report_run *run, rope_error *error)
     size_t size = 0;
     if ((size_t)snprintf(name, sizeof name, "%.*s%s.json", folder, path, run->id) >= sizeof name)
         return rope_fail(error, "%.100s...: its name is too long", path);
+    if (!rope_check_regular(name, error))
+        return false;
     run->json = read_whole(name, &size);
     if (run->json == NULL)
         return errno == ENOENT || rope_fail(error, "cannot read %s: %s", name, strerror(errno));

@@ -1,6 +1,7 @@
 /* What a GGUF file's metadata says of its RoPE; meanings: load_hparams and ggml's rope in
  * ggml-org/llama.cpp. */
 #include "impl/spec/gguf.h"
+#include "impl/file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -172,9 +173,9 @@ bool rope_gguf_read_stream(FILE *file, const char *name, const char *layer, uint
 bool rope_gguf_read(const char *path, const char *layer, uint32_t overridden, rope_spec *spec,
                     rope_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    FILE *file;
+    if (!rope_open_regular(path, &file, error))
+        return false;
     bool ok = rope_gguf_read_stream(file, path, layer, overridden, spec, error);
     fclose(file);
     return ok;

@@ -1,5 +1,6 @@
 /* .npy files. Format: NumPy Enhancement Proposal 1, versions 1.0 to 3.0. */
 #include "impl/spec/npy.h"
+#include "impl/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -206,9 +207,8 @@ bool npy_open(const char *path, npy_array *array, rope_error *error)
 {
     *array = (npy_array){0};
     snprintf(array->path, sizeof array->path, "%s", path);
-    array->file = fopen(path, "rb");
-    if (array->file == NULL)
-        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    if (!rope_open_regular(path, &array->file, error))
+        return false;
     if (read_header(array, error))
         return true;
     npy_close(array);

@@ -1,4 +1,5 @@
 #include "impl/spec/sources.h"
+#include "impl/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,9 +46,9 @@ static bool unknown(const char *path, rope_error *error)
 /* The whole file; *text is malloc'ed. */
 static bool read_file(const char *path, char **text, size_t *size, rope_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    FILE *file;
+    if (!rope_open_regular(path, &file, error))
+        return false;
     char *buffer = malloc(CONFIG_LIMIT + 1);
     size_t count = buffer == NULL ? 0 : fread(buffer, 1, CONFIG_LIMIT + 1, file);
     bool bad = ferror(file) != 0;

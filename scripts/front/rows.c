@@ -1,4 +1,5 @@
 #include "scripts/front/rows.h"
+#include "impl/file.h"
 
 #include <csv.h>
 #include <errno.h>
@@ -174,9 +175,13 @@ static void on_row(int terminator, void *context)
 bool rows_read(const char *path, rows_table *table, rope_error *error)
 {
     *table = (rows_table){0};
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
+    /* What the shell made a stream on purpose, /dev/stdin or a <(...), is read as one. */
+    bool stream = strncmp(path, "/dev/", 5) == 0;
+    FILE *file = stream ? fopen(path, "r") : NULL;
+    if (stream && file == NULL)
         return rope_fail(error, "cannot read %s: %s", path, strerror(errno));
+    if (!stream && !rope_open_regular(path, &file, error))
+        return false;
     struct csv_parser parser;
     reading r = {.table = table};
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)

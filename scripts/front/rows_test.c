@@ -155,6 +155,13 @@ static void refuses_what_is_no_table(void **state)
     }
     assert_false(rows_read(in_folder("none.csv"), &table, &error));
     assert_false(rows_read(folder, &table, &error)); /* a folder */
+    const char *fifo = in_folder("fifo.csv");
+    alarm(60); /* a reader that waits for the fifo's writer is ended */
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_false(rows_read(fifo, &table, &error));
+    assert_non_null(strstr(error.text, "fifo"));
+    alarm(0);
+    unlink(fifo);
 }
 
 static void fills_folders_whole(void **state)
