@@ -229,11 +229,17 @@ bool prop_arena_clean(prop_arena *a, int64_t *offset)
     return !a->compact || clean_stretch(a, a->around, offset);
 }
 
+static area copies[4];
+
+void prop_guarded_spoil(int slot)
+{
+    memset(copies[slot].writable, 0xff, copies[slot].bytes);
+}
+
 const void *prop_guarded_copy(int slot, const char *name, const void *data, size_t bytes,
                               rope_error *error)
 {
-    static area areas[4];
-    area *m = &areas[slot];
+    area *m = &copies[slot];
     size_t wanted = round_up(bytes > 0 ? bytes : 1);
     if (m->bytes < wanted && !area_map(m, wanted, 1, 1, 0, 0, true, error))
         return NULL;

@@ -61,6 +61,9 @@ bool prop_arena_clean(prop_arena *a, int64_t *offset);
 
 /* Copies bytes to the end of a page, an unreadable one after it: for lists that a kernel only reads
  * (positions, frequencies). The copy lives until the next call with that slot (0..3). */
+/* prop_guarded_spoil overwrites such a copy with NaN patterns: what a kernel may not look at again.
+ */
+void prop_guarded_spoil(int slot);
 const void *prop_guarded_copy(int slot, const char *name, const void *data, size_t bytes,
                               rope_error *error);
 

@@ -24,6 +24,7 @@
 
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
 enum { WINDOW = 512, MAIN_WINDOWS = 24, USUAL_CASES = 20, LIGHT_CASES = 8 };
+enum { WIDE_TOKENS = 1537, WIDE_WINDOW = 1 << 17 };
 
 static int64_t count_contract(const prop_subject *s)
 {
@@ -71,9 +72,9 @@ static bool generate_cluster(const prop_subject *s, int64_t index, uint64_t h, p
     const int64_t *cluster = NULL;
     if (!random)
         cluster = prop_cluster((int)(index % PROP_CLUSTERS), &count);
-    /* 1, 2, 3, 5 heads in turn. */
-    static const int64_t heads[] = {1, 3, 2, 5};
-    if (!prop_case_new(c, &prop_contract_property, s, count, heads[h >> 20 & 3], 1))
+    /* Few heads in turn, and once in eight more than any block of heads that a kernel may have. */
+    static const int64_t heads[] = {1, 3, 2, 5, 1, 9, 2, 33};
+    if (!prop_case_new(c, &prop_contract_property, s, count, heads[h >> 20 & 7], 1))
         return false;
     prop_case_arrange(s, c, (uint64_t)index);
     int64_t start = prop_random_position(h);
@@ -87,6 +88,27 @@ static bool generate_cluster(const prop_subject *s, int64_t index, uint64_t h, p
     return true;
 }
 
+/* A call of more tokens than a block, over a window that 16 bits cannot index: once, on a spec of
+ * few pairs, where a table of that window is small. */
+static bool wide_case(const prop_subject *s, int64_t index)
+{
+    return index == count_contract(s) - 1 && s->frequencies->pairs <= 4;
+}
+
+static bool generate_wide(const prop_subject *s, uint64_t h, prop_case *c)
+{
+    if (!prop_case_new(c, &prop_contract_property, s, WIDE_TOKENS, 1, 1))
+        return false;
+    prop_case_arrange(s, c, h >> 40);
+    int64_t *p = prop_case_list(c, 0);
+    for (int64_t t = 0; t < c->x.tokens; t++)
+        for (uint32_t a = 0; a < c->axes; a++)
+            p[t * c->axes + a] = t == 0   ? 0
+                                 : t == 1 ? WIDE_WINDOW - 1
+                                          : (t * 86243 + 29 * a) % WIDE_WINDOW;
+    return true;
+}
+
 static bool generate_contract(const prop_subject *s, int64_t index, prop_case *c)
 {
     static const prop_data_kind kinds[] = {PROP_DATA_USUAL, PROP_DATA_CANCEL, PROP_DATA_WIDE,
@@ -95,6 +117,13 @@ static bool generate_contract(const prop_subject *s, int64_t index, prop_case *c
     bool window = s->weight == PROP_MAIN && index >= 2 * PROP_CLUSTERS;
     /* A light spec starts elsewhere each time, so that together they cover all clusters. */
     int64_t start = s->weight == PROP_LIGHT ? s->spec->rotary_dim / 2 * 3 : 0;
+    if (wide_case(s, index)) {
+        if (!generate_wide(s, h, c))
+            return false;
+        c->kind = PROP_DATA_USUAL;
+        c->seed = h;
+        return true;
+    }
     if (!(window ? generate_window(s, index, h, c) : generate_cluster(s, index + start, h, c)))
         return false;
     c->kind = kinds[(uint64_t)index % (sizeof kinds / sizeof kinds[0])];
@@ -165,13 +194,19 @@ static void judge_contract(const prop_subject *s, const prop_case *c, prop_sheet
     size_t bytes = (size_t)prop_case_elements(c) * rope_dtype_bytes(s->dtype);
     size_t pairs = (size_t)s->frequencies->pairs;
     void *x = malloc(bytes), *y = malloc(bytes);
-    double *bounds = malloc((size_t)c->x.tokens * pairs * sizeof *bounds);
+    size_t count = (size_t)c->x.tokens * pairs;
+    double *bounds = malloc(2 * count * sizeof *bounds), *after = bounds + count;
     oracle_cos_sin_dd *r = malloc(pairs * sizeof *r);
     if (x != NULL && y != NULL && bounds != NULL && r != NULL) {
         prop_case_data(s, c, 0, x);
+        /* Claimed before the call, and held to after it: a contract is a function of its arguments
+         * alone. */
+        prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds);
         if (prop_rotate(s, c, prop_case_list(c, 0), x, y, sheet)) {
             sheet->expected += c->x.tokens * c->x.heads * (int64_t)pairs;
-            prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds);
+            prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, after);
+            if (memcmp(bounds, after, count * sizeof *bounds) != 0)
+                prop_fail(sheet, "error_bound answers differently after the call than before it");
             judge_rows(s, c, x, y, bounds, r, sheet);
         }
     } else {

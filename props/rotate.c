@@ -62,6 +62,10 @@ bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positio
     p->args.axis = axis;
     prop_fpstate before = prop_fpstate_get();
     rope_status status = s->kernel->plan(&p->args, &p->plan);
+    /* The lists end with the call: a plan that kept a pointer to them finds NaN. */
+    prop_guarded_spoil(COPY_HI);
+    prop_guarded_spoil(COPY_LO);
+    prop_guarded_spoil(COPY_AXIS);
     if (!prop_fpstate_check(&before, text, sizeof text))
         disturbed(sheet, "plan", text);
     if (status == ROPE_OK)
