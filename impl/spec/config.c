@@ -86,16 +86,49 @@ static bool check_flags(const config *c)
     return true;
 }
 
-/* The text model of a multimodal file is a dictionary of its own. */
-static const cJSON *text_dictionary(const cJSON *root)
+/* rope_theta of a dictionary, or of its rope_parameters or rope_scaling; NaN where none says. */
+static bool stated_theta(const config *c, const cJSON *dictionary, double *theta)
+{
+    static const char *const inner[] = {"rope_parameters", "rope_scaling"};
+    if (!rope_json_number(c->name, dictionary, "rope_theta", theta, c->error))
+        return false;
+    for (int i = 0; i < 2 && isnan(*theta); i++)
+        if (!rope_json_number(c->name, rope_json_get(dictionary, inner[i]), "rope_theta", theta,
+                              c->error))
+            return false;
+    return true;
+}
+
+/* The text model of a multimodal file is a dictionary of its own: the first of these. What other
+ * places say of rope_theta must be the same. */
+static bool find_text(config *c, const cJSON *root)
 {
     static const char *const names[] = {"text_config", "llm_config", "language_config"};
+    const char *said_by = "the top level";
+    double said, theta;
+    c->text = root;
+    if (!stated_theta(c, root, &said))
+        return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const cJSON *inner = rope_json_get(root, names[i]);
-        if (cJSON_IsObject(inner))
-            return inner;
+        if (inner == NULL)
+            continue;
+        if (!cJSON_IsObject(inner))
+            return rope_fail(c->error, "%s: %s is no dictionary", c->name, names[i]);
+        if (c->text == root)
+            c->text = inner;
+        if (!stated_theta(c, inner, &theta))
+            return false;
+        if (!isnan(said) && !isnan(theta) && said != theta)
+            return rope_fail(c->error,
+                             "%s: rope_theta = %.17g in %s contradicts rope_theta = %.17g in %s",
+                             c->name, theta, names[i], said, said_by);
+        if (isnan(said) && !isnan(theta)) {
+            said = theta;
+            said_by = names[i];
+        }
     }
-    return root;
+    return true;
 }
 
 static bool find_model(config *c, const cJSON *root)
@@ -186,13 +219,9 @@ bool rope_config_parse(const char *name, const char *text, size_t size, const ch
     cJSON *root = rope_json_parse(name, text, size, error);
     if (root == NULL)
         return false;
-    config c = {.name = name,
-                .layer = layer,
-                .overridden = overridden,
-                .text = text_dictionary(root),
-                .spec = spec,
-                .error = error};
-    bool ok = rope_json_keys_are_unique(name, root, error) &&
+    config c = {
+        .name = name, .layer = layer, .overridden = overridden, .spec = spec, .error = error};
+    bool ok = rope_json_keys_are_unique(name, root, error) && find_text(&c, root) &&
               rope_json_keys_are_unique(name, c.text, error) && find_model(&c, root) &&
               check_flags(&c) && check_understood(&c, c.text) && find_rope(&c) &&
               config_read_dimensions(&c) && config_read_base(&c) && config_read_pairing(&c) &&

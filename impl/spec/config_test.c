@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -171,6 +172,15 @@ static const struct {
     {"{\"head_dim\":63,\"rope_theta\":1e4}", "rotary_dim"},
     {"{\"head_dim\":1e300,\"rope_theta\":1e4}", "head_dim"},
     {"{\"head_dim\":-2,\"rope_theta\":1e4}", "head_dim"},
+    {"{\"text_config\":{\"head_dim\":64,\"rope_theta\":7e5},\"rope_theta\":1e4}",
+     "700000 in text_config contradicts rope_theta = 10000 in the top level"},
+    {"{\"text_config\":{\"head_dim\":64,\"rope_theta\":7e5},\"llm_config\":{\"rope_theta\":1e4}}",
+     "10000 in llm_config contradicts rope_theta = 700000 in text_config"},
+    {"{\"text_config\":{\"head_dim\":64,\"rope_parameters\":{\"rope_theta\":7e5}},\"rope_theta\":"
+     "1e4}",
+     "in text_config contradicts"},
+    {HEAD "\"rope_theta\":1e4,\"text_config\":7}", "text_config is no dictionary"},
+    {HEAD "\"rope_theta\":1e4,\"llm_config\":[]}", "llm_config is no dictionary"},
 };
 
 static bool parse(const char *text, rope_spec *spec, rope_error *error)
@@ -218,6 +228,24 @@ static void cut_files_are_refused(void **state)
     }
 }
 
+/* 8 MB that would take 20 times as much when parsed. */
+static void too_many_items_are_refused(void **state)
+{
+    (void)state;
+    enum { SIZE = 8 << 20 };
+    char *text = malloc(SIZE);
+    assert_non_null(text);
+    memcpy(text, "{\"a\":[", 6);
+    for (size_t i = 6; i < SIZE; i++)
+        text[i] = i % 2 ? ',' : '1';
+    rope_spec spec;
+    rope_error error = {""};
+    rope_spec_init(&spec);
+    assert_false(rope_config_parse("f", text, SIZE, NULL, 0, &spec, &error));
+    assert_non_null(strstr(error.text, "more than 1000000 commas"));
+    free(text);
+}
+
 static void good_traps_are_read(void **state)
 {
     (void)state;
@@ -231,7 +259,8 @@ static void good_traps_are_read(void **state)
         {HEAD "\"rope_parameters\":{\"rope_theta\":1e6,\"rope_type\":\"default\"}}", 1e6},
         {HEAD "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1e6}}}", 1e6},
         {"\xEF\xBB\xBF" HEAD "\"rope_theta\":1e6,\"rope_scaling\":{}}\n", 1e6},
-        {"{\"text_config\":{\"head_dim\":64,\"rope_theta\":7e5},\"rope_theta\":1}", 7e5},
+        {"{\"text_config\":{\"head_dim\":64,\"rope_theta\":7e5},\"rope_theta\":7e5}", 7e5},
+        {"{\"text_config\":{\"head_dim\":64,\"rope_theta\":7e5},\"llm_config\":null}", 7e5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rope_spec spec;
@@ -249,6 +278,7 @@ int main(void)
         cmocka_unit_test(files_give_their_presets),   cmocka_unit_test(layer_types_are_chosen),
         cmocka_unit_test(overrides_fill_and_replace), cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(cut_files_are_refused),      cmocka_unit_test(good_traps_are_read),
+        cmocka_unit_test(too_many_items_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,16 @@ static size_t stop_of(const char *text, size_t size, const char *end)
 
 cJSON *rope_json_parse(const char *name, const char *text, size_t size, rope_error *error)
 {
+    /* cJSON takes some 80 bytes an item, and there is at most one more than commas a nesting level;
+     * files of models have a few hundred. */
+    enum { COMMAS_LIMIT = 1000000 };
+    size_t commas = 0;
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == ',' && ++commas > COMMAS_LIMIT) {
+            fail_at(name, text, i, "more than 1000000 commas, expected a model's config.json",
+                    error);
+            return NULL;
+        }
     const char *end = NULL;
     cJSON *root = size == 0 ? NULL : cJSON_ParseWithLengthOpts(text, size, &end, 0);
     if (root == NULL) {
