@@ -221,11 +221,19 @@ bool report_load(const char *const *paths, size_t count, report_model *model, ro
 {
     *model = (report_model){0};
     model->sources = calloc(count + 1, sizeof *model->sources); /* never moved: rows point here */
+    size_t rows = 0;
     bool good = model->sources != NULL || rope_fail(error, "out of memory");
     for (size_t i = 0; good && i < count; i++) {
         good = load_source(paths[i], &model->sources[model->source_count++], error) &&
                add_rows(model, &model->sources[i], error);
+        if (good)
+            rows += model->sources[i].table.rows;
     }
+    if (good && rows == 0)
+        good = rope_fail(error, "no rows: %s%s", count > 0 ? paths[0] : "no file is given",
+                         count > 1 ? " and the other files have header lines only"
+                         : count   ? " has a header line only"
+                                   : "");
     if (!good)
         report_free(model);
     return good;

@@ -406,6 +406,25 @@ static void same_rows_same_bytes(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void refuses_no_rows(void **state)
+{
+    (void)state;
+    put("empty.csv", BENCH_HEAD);
+    put("empty2.csv", VERIFY_HEAD);
+    const char *paths[] = {in_folder("empty.csv"), in_folder("empty2.csv"),
+                           in_folder("verify.csv")};
+    report_model model;
+    rope_error error = {""};
+    for (size_t count = 1; count <= 2; count++) {
+        assert_false(report_load(paths, count, &model, &error));
+        assert_non_null(strstr(error.text, "no rows"));
+    }
+    assert_true(report_load(paths, 3, &model, &error));
+    report_free(&model);
+    unlink(paths[0]);
+    unlink(paths[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,7 +432,7 @@ int main(void)
         cmocka_unit_test(compares_encodings),      cmocka_unit_test(shows_papers_tables),
         cmocka_unit_test(marks_the_pareto_front),  cmocka_unit_test(shows_what_the_mutants_show),
         cmocka_unit_test(shows_stages_and_drift),  cmocka_unit_test(escapes_what_has_a_meaning),
-        cmocka_unit_test(same_rows_same_bytes),
+        cmocka_unit_test(same_rows_same_bytes),    cmocka_unit_test(refuses_no_rows),
     };
     return cmocka_run_group_tests(tests, make_rows, remove_rows);
 }
