@@ -235,7 +235,10 @@ static void take_turn(making *m, int64_t pair, int64_t position, double turn[2])
         turn[1] = (double)(y * (float)m->factor);
         return;
     }
-    if (exact && c->blunder != PROP_BLUNDER_ANGLE_BF16) {
+    if (c->way == PROP_WAY_F64) {
+        double product = (double)position * mpfr_get_d(m->frequency, MPFR_RNDN);
+        mpfr_set_d(m->angle, product, MPFR_RNDN);
+    } else if (exact && c->blunder != PROP_BLUNDER_ANGLE_BF16) {
         mpfr_mul_si(m->angle, m->frequency, position, MPFR_RNDN);
     } else {
         mpfr_ui_div(m->angle, 1, m->frequency, MPFR_RNDN);
@@ -246,7 +249,7 @@ static void take_turn(making *m, int64_t pair, int64_t position, double turn[2])
     turn[0] = mpfr_get_d(m->cos, MPFR_RNDN);
     turn[1] = mpfr_get_d(m->sin, MPFR_RNDN);
     for (int k = 0; k < 2; k++) {
-        if (c->way == PROP_WAY_EXACT) {
+        if (c->way == PROP_WAY_EXACT || c->way == PROP_WAY_F64) {
             turn[k] *= a;
             continue;
         }
@@ -283,7 +286,7 @@ static void rotate(const making *m, int64_t pair, const double turn[2], const do
     } else if (c->way == PROP_WAY_STEPS || c->blunder == PROP_BLUNDER_PRODUCTS_ROUNDED) {
         y[0] = store(t, store(t, a) - store(t, b));
         y[1] = store(t, store(t, e) + store(t, f));
-    } else if (c->way == PROP_WAY_EXACT) {
+    } else if (c->way == PROP_WAY_EXACT || c->way == PROP_WAY_F64) {
         y[0] = store(t, a - b); /* f64 products and sum: 2^-29 u of f32 off */
         y[1] = store(t, e + f);
     } else {

@@ -15,6 +15,8 @@ typedef enum prop_way {
     PROP_WAY_STEPS = 4,     /* the same with every step rounded to storage */
     PROP_WAY_TIMESCALE = 5, /* PROP_WAY_F32 with position / base^(2i/d) */
     PROP_WAYS = 6,
+    PROP_WAY_F64 = 6, /* all in f64, the angle too: position times the rounded frequency; for f64
+                         dumps, so it takes no turn among those above */
 } prop_way;
 
 /* What was done to it; the names are in prop_blunder_name. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impl/registry.h"
+
 typedef struct {
     const prop_hypothesis *right;
     const prop_sample *sample;
@@ -313,19 +315,20 @@ static double straighten(const survey *v, bool by_position, double *y)
 }
 
 /* Angles are right, norms are not: each pair's drifts by a rate of its own, as powers of a rotor
- * that is not of norm 1 do. */
+ * that is not of norm 1 do. A drift below 1 u is a rounding's, and explains nothing. */
 static prop_hypothesis *norm_drift(const survey *v)
 {
     prop_sample straight = *v->sample;
     size_t bytes = (size_t)(v->rows * straight.head_dim) * sizeof *straight.y;
     straight.y = malloc(bytes);
+    double least = rope_dtype_unit_roundoff(straight.dtype);
     prop_hypothesis *h = prop_hypothesis_derive(v->right, "", ""), *found = NULL;
     for (int by_position = 0; straight.y != NULL && h != NULL && found == NULL && by_position < 2;
          by_position++) {
         memcpy(straight.y, v->sample->y, bytes);
         double largest = straighten(v, by_position == 1, straight.y);
         h->model.contract = prop_contract(&v->right->model, PROP_ANGLE_UNROUNDED) + 3;
-        if (!(largest < 0.1) || !prop_try(h, &straight) || !h->explains)
+        if (!(largest >= least && largest < 0.1) || !prop_try(h, &straight) || !h->explains)
             continue;
         char detail[256];
         snprintf(detail, sizeof detail,
@@ -383,10 +386,11 @@ prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *
             found = found != NULL ? found : unrelated_rows(&v);
         }
     }
-    if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
-        found = norm_drift(&v);
+    /* One row before a drift, which its error would pass for where it outweighs the others. */
     if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
         found = one_row(&v);
+    if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
+        found = norm_drift(&v);
     free(v.wrong);
     free(v.row_wrong);
     return found;

@@ -186,8 +186,12 @@ oracle_cos_sin_dd prop_turn(const prop_hypothesis *h, int64_t pair, double posit
     double rest = fma(position, theta, -angle) + position * h->theta_lo[pair];
     oracle_cos_sin_dd r;
     if (h->model.dtype == ROPE_F64) {
-        long double wide = (long double)angle + (long double)rest, c, s;
-        sincosl(wide, &s, &c);
+        /* angle + rest has more bits than a long double: at 31000 radians the sum would be off by
+         * 2^-50, some u of f64. cos and sin of angle, turned by rest, leave rest^3 / 6 out: below
+         * 2^-64 for angles up to 2^32. */
+        long double c0, s0, turn = (long double)rest, bent = 1 - turn * turn / 2;
+        sincosl((long double)angle, &s0, &c0);
+        long double c = c0 * bent - s0 * turn, s = s0 * bent + c0 * turn;
         r.cos.hi = (double)c;
         r.cos.lo = (double)(c - (long double)r.cos.hi);
         r.sin.hi = (double)s;
