@@ -1,4 +1,6 @@
 /* The one-line text of a case, and its way back. Fields are separated by ';'. */
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,16 +91,64 @@ static char *field(const char *text, const char *name)
     return NULL;
 }
 
+static const char *const field_names[] = {"spec", "dtype", "truth", "tokens", "heads",
+                                          "x",    "y",     "gap",   "k",      "at",
+                                          "and",  "data",  "bits",  "bits2",  "in_place"};
+enum { FIELDS = sizeof field_names / sizeof field_names[0] };
+
+/* Every field is known and there once: one that is misspelt or overruled would judge another case
+ * than the text says. */
+static bool check_fields(const char *text, rope_error *error)
+{
+    bool seen[FIELDS] = {false};
+    for (const char *at = strchr(text, ';'); at != NULL; at = strchr(at + 1, ';')) {
+        int length = (int)strcspn(at + 1, ";=");
+        int i = 0;
+        while (i < FIELDS && ((int)strlen(field_names[i]) != length ||
+                              strncmp(at + 1, field_names[i], (size_t)length) != 0))
+            i++;
+        int shown = length < 60 ? length : 60;
+        if (i == FIELDS)
+            return rope_fail(error,
+                             "case: unknown field '%.*s', expected spec, dtype, truth, tokens, "
+                             "heads, x, y, in_place, gap, k, at, and, data, bits or bits2",
+                             shown, at + 1);
+        if (at[1 + length] != '=')
+            return rope_fail(error, "case: field %s has no value, expected %s=...", field_names[i],
+                             field_names[i]);
+        if (seen[i])
+            return rope_fail(error, "case: field %s given twice, expected once", field_names[i]);
+        seen[i] = true;
+    }
+    return true;
+}
+
 /* A number at *at, which moves past it. */
 static bool number(const char **at, int64_t *value)
 {
     char *end;
+    if (!isdigit((unsigned char)**at) && **at != '-')
+        return false;
+    errno = 0;
     long long got = strtoll(*at, &end, 10);
-    if (end == *at || **at == ' ')
+    if (end == *at || errno == ERANGE)
         return false;
     *at = end;
     *value = got;
     return true;
+}
+
+/* The same without a sign, in that base (10 or 16; no 0x). */
+static bool natural(const char **at, int base, uint64_t *value)
+{
+    char *end;
+    unsigned char first = (unsigned char)**at;
+    if (!(base == 16 ? isxdigit(first) : isdigit(first)) || (*at)[1] == 'x' || (*at)[1] == 'X')
+        return false;
+    errno = 0;
+    *value = strtoull(*at, &end, base);
+    *at = end;
+    return errno != ERANGE;
 }
 
 static bool integer_field(const char *text, const char *name, int64_t low, int64_t high,
@@ -119,7 +169,10 @@ static bool integer_field(const char *text, const char *name, int64_t low, int64
 
 bool prop_case_parse_header(const char *text, prop_case_header *header, rope_error *error)
 {
-    *header = (prop_case_header){.spec_text = field(text, "spec")};
+    *header = (prop_case_header){0};
+    if (!check_fields(text, error))
+        return false;
+    header->spec_text = field(text, "spec");
     char *dtype = field(text, "dtype"), *truth = field(text, "truth");
     int value = dtype != NULL ? rope_dtype_from_name(dtype) : ROPE_F32;
     bool good = true;
@@ -188,34 +241,42 @@ static bool read_positions(const char *text, const char *name, const prop_case *
         good = good && *at == wanted;
         at++;
     }
+    if (!good)
+        rope_fail(error,
+                  "case: %s=%.60s, expected %lld positions of %u axes, POSITION:...,..., each "
+                  "within 64 bits",
+                  name, given, (long long)c->x.tokens, c->axes);
     free(given);
-    return good || rope_fail(error, "case: %s=... holds no %lld positions of %u axes", name,
-                             (long long)c->x.tokens, c->axes);
+    return good;
 }
 
-static bool read_bits(const char *text, prop_case *c, int stream, rope_error *error)
+static bool read_bits(const char *text, const prop_subject *s, prop_case *c, int stream,
+                      rope_error *error)
 {
     const char *name = stream == 0 ? "bits" : "bits2";
     char *given = field(text, name);
     if (given == NULL)
         return true;
     int64_t count = prop_case_elements(c), index = 0;
+    uint64_t largest = UINT64_MAX >> (64 - 8 * rope_dtype_bytes((uint32_t)s->dtype));
+    bool *seen = calloc((size_t)count, sizeof *seen);
     c->bits[stream] = calloc((size_t)count, sizeof **c->bits);
-    bool good = c->bits[stream] != NULL;
-    for (const char *at = given; good && *at != '\0';) {
-        good = number(&at, &index) && *at == ':' && index >= 0 && index < count;
-        if (!good)
-            break;
-        char *end;
-        c->bits[stream][index] = strtoull(at + 1, &end, 16);
-        good = end != at + 1 && (*end == ',' || *end == '\0');
-        at = *end == ',' ? end + 1 : end;
+    bool good = c->bits[stream] != NULL && seen != NULL;
+    const char *at = given;
+    while (good && *at != '\0') {
+        good = number(&at, &index) && *at++ == ':' && index >= 0 && index < count && !seen[index] &&
+               natural(&at, 16, &c->bits[stream][index]) && c->bits[stream][index] <= largest &&
+               (*at == '\0' || (*at == ',' && at[1] != '\0'));
+        if (good)
+            seen[index] = true;
+        at += good && *at == ',';
     }
+    free(seen);
     free(given);
     return good || rope_fail(error,
                              "case: %s=..., expected ELEMENT:BITS,... with elements below "
-                             "%lld and bits in hexadecimal",
-                             name, (long long)count);
+                             "%lld, each once, and bits in hexadecimal up to %" PRIx64,
+                             name, (long long)count, largest);
 }
 
 static bool read_data(const char *text, prop_case *c, rope_error *error)
@@ -228,12 +289,12 @@ static bool read_data(const char *text, prop_case *c, rope_error *error)
     while (kind < PROP_DATA_KINDS &&
            (strlen(kind_names[kind]) != length || strncmp(given, kind_names[kind], length) != 0))
         kind++;
-    char *end = NULL;
     c->kind = (prop_data_kind)kind;
-    c->seed = given[length] == ':' ? strtoull(given + length + 1, &end, 10) : 0;
-    bool good = kind < PROP_DATA_KINDS && end != NULL && *end == '\0';
+    const char *at = given + length + 1; /* read only where there is a ':' */
+    bool good =
+        kind < PROP_DATA_KINDS && given[length] == ':' && natural(&at, 10, &c->seed) && *at == '\0';
     if (!good)
-        rope_fail(error, "case: data=%.60s, expected KIND:SEED", given);
+        rope_fail(error, "case: data=%.60s, expected KIND:SEED with a seed below 2^64", given);
     free(given);
     return good;
 }
@@ -250,7 +311,7 @@ bool prop_case_parse(const char *text, const prop_subject *s, prop_case *c, rope
                   name != NULL ? name : "");
     free(name);
     int64_t tokens, heads, in_place;
-    if (property == NULL || property->judge == NULL ||
+    if (property == NULL || property->judge == NULL || !check_fields(text, error) ||
         !integer_field(text, "tokens", 1, MOST_TOKENS, 1, &tokens, error) ||
         !integer_field(text, "heads", 1, MOST_HEADS, 1, &heads, error))
         return false;
@@ -265,8 +326,8 @@ bool prop_case_parse(const char *text, const prop_subject *s, prop_case *c, rope
                 read_shape(text, "x", &c->x, error) && read_shape(text, "y", &c->y, error) &&
                 read_positions(text, "at", c, prop_case_list(c, 0), error) &&
                 (lists < 2 || read_positions(text, "and", c, prop_case_list(c, 1), error)) &&
-                read_data(text, c, error) && read_bits(text, c, 0, error) &&
-                read_bits(text, c, 1, error);
+                read_data(text, c, error) && read_bits(text, s, c, 0, error) &&
+                read_bits(text, s, c, 1, error);
     if (good && in_place && !(s->kernel->header.flags & ROPE_IN_PLACE))
         good = rope_fail(error, "case is in place, which kernel %s does not take", s->kernel->name);
     c->in_place = good && in_place != 0;
