@@ -188,6 +188,38 @@ void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel
     free(list);
 }
 
+void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, char *text,
+                       size_t size)
+{
+    *text = '\0';
+    if (kernel->cpu_features & ~rope_cpu_features())
+        return; /* prop_skip_not_run names it */
+    bool units = false;
+    for (int u = 0; u < v->unit_count; u++)
+        units |= v->units[u].kernel == kernel;
+    if (!units) {
+        size_t used = (size_t)snprintf(text, size, "dtype unsupported, the kernel takes");
+        for (uint32_t dtype = 0; dtype < 4 && used < size; dtype++)
+            if (kernel->dtypes & 1u << dtype)
+                used += (size_t)snprintf(text + used, size - used, " %s", rope_dtype_name(dtype));
+        return;
+    }
+    int count = 0;
+    for (int e = 0; e < v->suite.count; e++) {
+        const prop_entry *entry = &v->suite.entries[e];
+        bool reached = false;
+        for (uint32_t pairing = 0; pairing < 2; pairing++)
+            reached |= entry->full_text[pairing] != NULL && (kernel->pairings & 1u << pairing);
+        count += !reached;
+    }
+    const char *lacking = kernel->pairings & 1u << ROPE_HALF ? "interleaved" : "half";
+    if (count == v->suite.count && count > 0)
+        snprintf(text, size, "pairing %s unsupported", lacking);
+    else if (count > 0)
+        snprintf(text, size, "pairing %s unsupported, of %d of %d specs", lacking, count,
+                 v->suite.count);
+}
+
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size)
 {

@@ -54,6 +54,9 @@ void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel
                            size_t size);
 void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel, char *text,
                            size_t size);
+/* A dtype or a pairing that was asked for and that the kernel does not have. */
+void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, char *text,
+                       size_t size);
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size);
 

@@ -76,8 +76,9 @@ static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, 
         free(replay);
     }
     void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
-        prop_skip_no_contract, prop_skip_unsupported, prop_skip_not_run};
-    static const char *const names[] = {"no contract", "unsupported specs", "not run"};
+        prop_skip_no_contract, prop_skip_unsupported, prop_skip_no_unit, prop_skip_not_run};
+    static const char *const names[] = {"no contract", "unsupported specs", "pairing or dtype",
+                                        "not run"};
     for (size_t i = 0; i < sizeof skips / sizeof skips[0]; i++) {
         char text[4096];
         skips[i](v, kernel, text, sizeof text);
