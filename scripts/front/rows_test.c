@@ -221,9 +221,22 @@ static void survives_any_bytes(void **state)
     }
 }
 
+static void refuses_a_folder_at_once(void **state)
+{
+    (void)state;
+    rope_error error;
+    char temporary[4200];
+    assert_null(rows_create(folder, "a,b", &error));
+    assert_non_null(strstr(error.text, "names a folder"));
+    assert_null(rows_file_create(folder, temporary, sizeof temporary, &error));
+    assert_null(rows_create(in_folder("none/"), "a,b", &error));
+    assert_non_null(strstr(error.text, "names a folder"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_a_folder_at_once),
         cmocka_unit_test(reads_back_what_it_wrote),
         cmocka_unit_test(leaves_nothing_of_an_unfinished_file),
         cmocka_unit_test(refuses_paths_it_cannot_write),

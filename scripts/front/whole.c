@@ -57,7 +57,14 @@ static bool is_special(const char *path)
 FILE *rows_file_create(const char *path, char *temporary, size_t size, rope_error *error)
 {
     FILE *file;
+    struct stat status;
     temporary[0] = '\0';
+    size_t length = strlen(path);
+    if ((stat(path, &status) == 0 && S_ISDIR(status.st_mode)) ||
+        (length > 0 && path[length - 1] == '/')) {
+        rope_fail(error, "cannot write %s: it names a folder, expected a file", path);
+        return NULL;
+    }
     if (is_special(path)) {
         file = fopen(path, "w");
         if (file == NULL)
