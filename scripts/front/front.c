@@ -121,6 +121,10 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
         if (strncmp(word, "--", 2) != 0 || strlen(table[got - 256].name) != length)
             return front_usage(argv[0], "unknown option '%s', did you mean '--%s'?", word,
                                table[got - 256].name);
+        if (optarg != NULL && *optarg == '\0' && table[got - 256].has_arg == optional_argument)
+            return front_usage(argv[0],
+                               "option '--%s=' has an empty value, expected --%s or --%s=...",
+                               table[got - 256].name, table[got - 256].name, table[got - 256].name);
         if (got - 256 == count)
             return print_option_help(synopsis, description, options);
         int status = take(argv[0], &options[got - 256], optarg, seen[got - 256]);

@@ -93,6 +93,10 @@ static void refuses_in_one_line(void **state)
     assert_int_equal(lines(captured), 1);
     assert_int_equal(PARSE(NULL, "verb", "--quiet=1"), 2);
     assert_int_equal(lines(captured), 1);
+    assert_int_equal(PARSE(NULL, "verb", "--csv="), 2); /* not a bare --csv */
+    assert_non_null(strstr(captured, "--csv="));
+    assert_int_equal(lines(captured), 1);
+    assert_null(csv);
     assert_int_equal(PARSE(NULL, "verb", "stray"), 2);
     assert_int_equal(lines(captured), 1);
     assert_int_equal(PARSE(NULL, "verb", "--seed", "1", "--seed", "2"), 2);
