@@ -1,0 +1,50 @@
+/* Skips: what was asked for and not judged is named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "impl/registry.h"
+#include "props/verify.h"
+
+enum { LINE = 256 };
+
+/* The skip of a kernel with one unit (none where `units` is 0) over those specs. */
+static void skip_of(const char *kernel, int units, const char *const *specs, int count,
+                    char text[LINE])
+{
+    rope_error error;
+    prop_verification v = {.unit_count = units};
+    prop_unit unit = {.kernel = rope_registry_find(kernel), .suite = &v.suite};
+    v.units = &unit;
+    assert_non_null(unit.kernel);
+    assert_true(prop_suite_chosen(&v.suite, specs, count, PROP_QUICK, ROPE_TRUTH_EXACT, &error));
+    prop_skip_no_unit(&v, unit.kernel, text, LINE);
+    prop_suite_free(&v.suite);
+}
+
+static void names_what_a_kernel_lacks(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"head_dim=8,base=10000,pairing=half",
+                                        "head_dim=8,base=10000,pairing=interleaved"};
+    char text[LINE];
+    skip_of("interleaved", 1, specs, 1, text);
+    assert_string_equal(text, "pairing half unsupported");
+    skip_of("interleaved", 1, specs, 2, text);
+    assert_string_equal(text, "pairing half unsupported, of 1 of 2 specs");
+    skip_of("interleaved", 1, specs + 1, 1, text);
+    assert_string_equal(text, "");
+    skip_of("scalar", 1, specs, 2, text);
+    assert_string_equal(text, "");
+    skip_of("interleaved", 0, specs + 1, 1, text); /* all dtypes left out */
+    assert_string_equal(text, "dtype unsupported, the kernel takes f32");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_what_a_kernel_lacks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
