@@ -193,6 +193,18 @@ static bool segments_consistent(const certificate *c, rope_error *error)
     return true;
 }
 
+/* A contract is finite and not negative; both ends are NaN where none was met. */
+static bool bounds_consistent(const certificate *c, rope_error *error)
+{
+    const certificate_tally *total = &c->stage[CERTIFICATE_ANGLE].total;
+    if (isnan(c->bound_low) && isnan(c->bound_high) && total->without == total->pairs)
+        return true;
+    return (c->bound_low >= 0 && c->bound_low <= c->bound_high && isfinite(c->bound_high)) ||
+           rope_fail(error,
+                     "contract: bounds from %.17g to %.17g u, expected 0 <= low <= high, finite",
+                     c->bound_low, c->bound_high);
+}
+
 bool certificate_consistent(const certificate *c, rope_error *error)
 {
     int64_t first, end;
@@ -205,5 +217,5 @@ bool certificate_consistent(const certificate *c, rope_error *error)
     for (int s = 0; s < CERTIFICATE_STAGES; s++)
         if (!stage_consistent(c, s, error))
             return false;
-    return segments_consistent(c, error);
+    return bounds_consistent(c, error) && segments_consistent(c, error);
 }

@@ -443,7 +443,7 @@ static void recheck_measures_again(void **test)
     assert_true(work.pairs > 8 * 3 * 8 && work.segments == 2);
     certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
     certificate good = c;
-    for (int change = 0; change < 10; change++) {
+    for (int change = 0; change < 17; change++) {
         certificate_segment kept = c.segments[0];
         switch (change) {
         case 0:
@@ -476,6 +476,27 @@ static void recheck_measures_again(void **test)
             break;
         case 9:
             c.search.worst.x0 = nextafterf((float)c.search.worst.x0, 9);
+            break;
+        case 10:
+            c.bound_high = -1;
+            break;
+        case 11:
+            c.bound_high = 0.5;
+            break;
+        case 12:
+            c.bound_high = 1e300;
+            break;
+        case 13:
+            c.bound_low = -1;
+            break;
+        case 14:
+            c.bound_low = 0; /* looser than true, yet not met */
+            break;
+        case 15:
+            c.bound_low = 1e300;
+            break;
+        case 16:
+            c.bound_low = c.bound_high = NAN;
             break;
         }
         if (recheck_certificate(&c, NULL, NULL, &how, &work, &error) != RECHECK_FAILS)

@@ -131,6 +131,10 @@ static bool check_position(const inspection *p, certify_block *block, int64_t po
                 x0[i],    x1[i],    y0[i],
                 y1[i],    INFINITY, bound >= 0 && bound < sqrt(2) / u ? bound : INFINITY};
             int correct = 0;
+            if (!recheck_bound_within(p->c, position, i, found.bound_u, error)) {
+                good = false;
+                break;
+            }
             if (isfinite(y0[i]) && isfinite(y1[i])) {
                 certify_measure_mpfr(p->o, s->dtype, position, i, x0[i], x1[i], y0[i], y1[i],
                                      &found.error_u, &ulp);
@@ -187,7 +191,9 @@ static int inspect(void *context)
         if (!check_position(p, block, p->positions[i], &p->answer->error))
             return 0;
     }
-    p->answer->good = check_search(p, &p->answer->error);
+    p->answer->good =
+        recheck_bounds(p->c, &p->subject, &p->options, &p->frequencies, &p->answer->error) &&
+        check_search(p, &p->answer->error);
     return 0;
 }
 
@@ -276,6 +282,13 @@ static bool check_segment(const inspection *p, const certificate_segment *g, int
             rope_fail(error,
                       "%s: positions %" PRId64 ":%" PRId64 " give other sums or counts than stated",
                       stage_names[s], g->first, g->end);
+    good = good && (!(result.certificate.bound_low < p->c->bound_low ||
+                      result.certificate.bound_high > p->c->bound_high) ||
+                    rope_fail(error,
+                              "positions %" PRId64 ":%" PRId64
+                              " have contracts from %.17g to %.17g u, stated %.17g to %.17g",
+                              g->first, g->end, result.certificate.bound_low,
+                              result.certificate.bound_high, p->c->bound_low, p->c->bound_high));
     certificate_free(&result.certificate);
     return good;
 }

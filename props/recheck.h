@@ -36,6 +36,16 @@ recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *ker
                                     const char *plugin, const recheck_options *options,
                                     recheck_work *work, rope_error *error);
 
+/* Whether the contract of one pair, infinite for none, lies within the certificate's smallest and
+ * largest. */
+bool recheck_bound_within(const certificate *c, int64_t position, int64_t pair, double bound,
+                          rope_error *error);
+
+/* Whether the stated smallest and largest contract are those of the certificate's positions: equal
+ * where they are at most 2^24 pairs; beyond, only that they can be contracts. */
+bool recheck_bounds(const certificate *c, const certify_subject *s, const certify_options *options,
+                    const rope_frequencies *frequencies, rope_error *error);
+
 /* `certify --recheck`: reads, re-verifies, prints PASS or FAIL; seed and jobs as given, or NULL.
  * Returns an exit status. */
 int recheck_file(const char *path, const front_values *plugins, bool other_binary, const char *seed,
