@@ -83,6 +83,8 @@ static void judge(bench_comparison *c, const rows_table *before, size_t old, dou
         c->before = interval(before, old, c->measure);
         c->after = interval(c->table, c->row, c->measure);
     }
+    c->error_unmeasured =
+        isnan(number(before, old, "max_error_u")) || isnan(number(c->table, c->row, "max_error_u"));
     c->change = bench_unpaired_ratio(c->after, c->before);
     if (less_exact(before, old, c->table, c->row))
         c->verdict = BENCH_LESS_EXACT;

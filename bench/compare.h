@@ -27,6 +27,7 @@ typedef struct bench_comparison {
     bench_interval before, after;
     bench_interval change; /* after / before */
     bench_change verdict;
+    bool error_unmeasured; /* max_error_u is empty in one of them: only verdicts were compared */
 } bench_comparison;
 
 /* Compares figures of equal kernel, pairing, dtype, spec, shape, mode and place. The measure is the

@@ -1,5 +1,7 @@
 /* Regressions are found, noise is none. */
+#include "bench/believe.h"
 #include "bench/compare.h"
+#include "bench/pick.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -85,6 +87,79 @@ static void names_what_is_missing(void **state)
     rows_free(&after);
 }
 
+static void unreadable_values_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *column; /* NULL: believed */
+    } cases[] = {
+        {KEY "1,.9,1.1,2,1.9,2.1,2.5,pass\n", NULL},
+        {KEY "1,,,,,,,no contract\n", NULL},
+        {KEY ",,,,,,,skip\n", NULL},
+        {KEY "1,.9,1.1,2,1.9,2.1,nan,pass\n", "max_error_u is 'nan'"},
+        {KEY "1,.9,1.1,2,1.9,2.1,inf,pass\n", "max_error_u is 'inf'"},
+        {KEY "1,.9,1.1,2,1.9,2.1,zork,pass\n", "max_error_u is 'zork'"},
+        {KEY "1,.9,1.1,2,1.9,2.1,-1,pass\n", "max_error_u is '-1'"},
+        {KEY "1,.9,1.1,2,1.9,2.1,2.5u,pass\n", "max_error_u is '2.5u'"},
+        {KEY "-1,.9,1.1,2,1.9,2.1,2,pass\n", "ns_per_element"},
+        {KEY "1,nan,1.1,2,1.9,2.1,2,pass\n", "ns_ci_low"},
+        {KEY "1,.9,1e999,2,1.9,2.1,2,pass\n", "ns_ci_high"},
+        {KEY "1,.9,1.1,2,1.9,x,2,pass\n", "ratio_scale_high"},
+        {KEY "1,.9,1.1,2,1.9,2.1,2,maybe\n", "verdict is 'maybe'"},
+        {KEY "1,.9,1.1,2,1.9,2.1,2,\n", "verdict is ''"},
+        {"k,half,f32,s,,32,apply,yes,1,.9,1.1,2,1.9,2.1,2,pass\n", "tokens"},
+        {"k,half,f32,s,1,x,apply,yes,1,.9,1.1,2,1.9,2.1,2,pass\n", "heads"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, HEAD KEY "1,.9,1.1,2,1.9,2.1,2.5,pass\n%s", cases[i].row);
+        rows_table table = table_of(text);
+        rope_error error = {""};
+        bool good = bench_believe("f.csv", &table, &error);
+        if (good != (cases[i].column == NULL))
+            print_error("%s-> %s\n", cases[i].row, error.text);
+        assert_true(good == (cases[i].column == NULL));
+        if (!good) {
+            assert_non_null(strstr(error.text, "f.csv: row 2: "));
+            assert_non_null(strstr(error.text, cases[i].column));
+        }
+        rows_free(&table);
+    }
+}
+
+static void unmeasured_errors_are_marked(void **state)
+{
+    (void)state;
+    rows_table before = table_of(HEAD KEY "1,.9,1.1,2,1.9,2.1,2.5,pass\n");
+    rows_table after = table_of(HEAD KEY "1,.9,1.1,2,1.9,2.1,,pass\n");
+    rope_error error;
+    size_t count;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &error);
+    assert_true(list[0].error_unmeasured);
+    free(list);
+    list = bench_compare(&before, &before, 0.05, false, &count, &error);
+    assert_false(list[0].error_unmeasured);
+    free(list);
+    rows_free(&before);
+    rows_free(&after);
+}
+
+static void picks_by_the_measured_error(void **state)
+{
+    (void)state;
+    bench_candidate list[] = {
+        {.ns = 1, .max_error_u = 4.5}, {.ns = 2, .max_error_u = 4}, {.ns = 3, .max_error_u = NAN}};
+    for (int i = 0; i < 3; i++)
+        bench_candidate_judge(&list[i], 4);
+    assert_non_null(strstr(list[0].reason, "measured 4.5 u, above the budget"));
+    assert_int_equal(bench_pick(list, 3), 1);
+    list[1].reason[0] = 'x';
+    assert_int_equal(bench_pick(list, 3), 2);
+    list[2].ns = NAN;
+    bench_candidate_judge(&list[2], 4);
+    assert_int_equal(bench_pick(list, 3), -1);
+}
+
 static void sums_up_kernels(void **state)
 {
     (void)state;
@@ -105,6 +180,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(judges_by_intervals),
         cmocka_unit_test(names_what_is_missing),
+        cmocka_unit_test(unreadable_values_are_refused),
+        cmocka_unit_test(unmeasured_errors_are_marked),
+        cmocka_unit_test(picks_by_the_measured_error),
         cmocka_unit_test(sums_up_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,22 +77,32 @@ void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *
                                rope_dtype dtype, int64_t last, const rows_table *table)
 {
     int best = 0;
+    bool timed = candidate->ns > 0;
     for (size_t r = 0; r < table->rows; r++) {
         int here = fit(table, r, candidate, problem, dtype);
         if (here > 0 && strcmp(field(table, r, "verdict"), "fail") == 0)
             snprintf(candidate->reason, sizeof candidate->reason, "its rows fail: %.150s",
                      field(table, r, "reason"));
-        if (here > 0 && number(table, r, "last_position") <= (double)last)
+        if (here > 0 && !(number(table, r, "last_position") > (double)last))
             candidate->max_error_u = fmax(candidate->max_error_u, number(table, r, "max_error_u"));
-        if (here <= best)
+        if (here <= best || timed)
             continue;
         best = here;
         candidate->ns = number(table, r, "ns_per_element");
         candidate->ns_low = number(table, r, "ns_ci_low");
         candidate->ns_high = number(table, r, "ns_ci_high");
     }
-    if (best == 0 && candidate->reason[0] == '\0')
+}
+
+void bench_candidate_judge(bench_candidate *candidate, double budget)
+{
+    if (candidate->reason[0] != '\0')
+        return;
+    if (!(candidate->ns > 0))
         snprintf(candidate->reason, sizeof candidate->reason, "no time in the rows");
+    else if (candidate->max_error_u > budget) /* NaN, not measured: the contract speaks */
+        snprintf(candidate->reason, sizeof candidate->reason, "measured %.6g u, above the budget",
+                 candidate->max_error_u);
 }
 
 int bench_pick(const bench_candidate *candidates, size_t count)

@@ -23,9 +23,13 @@ typedef struct bench_candidate {
 
 /* Fills in the time (and the error, where positions reach no further than last) from rows of bench:
  * of the kernel, dtype and pairing, mode apply, of the spec itself where there is one, else of one
- * of the same head_dim; the shape with 512 tokens where there is one. A failed row is a reason. */
+ * of the same head_dim; the shape with 512 tokens where there is one. A failed row is a reason. Of
+ * several tables the first with a time gives it, and all give their errors. */
 void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
                                rope_dtype dtype, int64_t last, const rows_table *table);
+
+/* Gives a reason to one without a time, or with a measured error above the budget. */
+void bench_candidate_judge(bench_candidate *candidate, double budget);
 
 /* The fastest without a reason; -1 when there is none. */
 int bench_pick(const bench_candidate *candidates, size_t count);

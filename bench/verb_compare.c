@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/believe.h"
 #include "bench/compare.h"
 #include "scripts/front/verbs.h"
 
@@ -11,7 +12,7 @@
 static const double kernel_tolerance = 0.02;
 
 typedef struct {
-    size_t compared, slower, faster, less_exact, missing;
+    size_t compared, slower, faster, less_exact, missing, unmeasured;
 } totals;
 
 static totals count_up(const bench_comparison *list, size_t count)
@@ -22,6 +23,7 @@ static totals count_up(const bench_comparison *list, size_t count)
         t.slower += list[i].verdict == BENCH_SLOWER;
         t.faster += list[i].verdict == BENCH_FASTER;
         t.less_exact += list[i].verdict == BENCH_LESS_EXACT;
+        t.unmeasured += list[i].verdict <= BENCH_LESS_EXACT && list[i].error_unmeasured;
         t.missing += list[i].verdict > BENCH_LESS_EXACT;
     }
     return t;
@@ -117,7 +119,9 @@ static int compare_files(const char *old, const char *new, double tolerance, boo
         return front_usage("compare", "%s", error.text);
     }
     size_t count;
-    bench_comparison *list = bench_compare(&before, &after, tolerance, by_time, &count, &error);
+    bench_comparison *list = NULL;
+    if (bench_believe(old, &before, &error) && bench_believe(new, &after, &error))
+        list = bench_compare(&before, &after, tolerance, by_time, &count, &error);
     int status = FRONT_HOLDS;
     if (list == NULL) {
         status = front_usage("compare", "%s", error.text);
@@ -132,6 +136,10 @@ static int compare_files(const char *old, const char *new, double tolerance, boo
                 "%zu compared: %zu slower, %zu faster, %zu less exact; %zu kernels slower as a "
                 "whole; %zu not comparable\n",
                 t.compared, t.slower, t.faster, t.less_exact, kernels, t.missing);
+        if (t.unmeasured > 0)
+            fprintf(csv == NULL ? stdout : stderr,
+                    "max_error_u is not measured in one of the files for %zu of them\n",
+                    t.unmeasured);
         if (t.compared == 0)
             status = front_usage("compare", "no figure is in both %s and %s", old, new);
         else if (t.slower + t.less_exact + kernels > 0)

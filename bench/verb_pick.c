@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/believe.h"
 #include "bench/pick.h"
 #include "impl/registry.h"
 #include "scripts/front/verbs.h"
@@ -95,8 +96,9 @@ static bool from_rows(const question *q, const bench_problem *problem, bench_can
         bool good = rows_column(&table, "ns_per_element") >= 0 ||
                     rope_fail(error, "%s: no column 'ns_per_element', expected rows of bench",
                               q->rows.items[f]);
+        good = good && bench_believe(q->rows.items[f], &table, error);
         for (size_t i = 0; good && i < count; i++)
-            if (list[i].reason[0] == '\0' && isnan(list[i].ns))
+            if (list[i].reason[0] == '\0')
                 bench_candidate_from_rows(&list[i], problem, q->dtype, q->last, &table);
         rows_free(&table);
         if (!good)
@@ -134,13 +136,16 @@ static void print_answer(const bench_candidate *list, size_t count, int best)
         printf("%s\n", list[best].kernel->name);
     for (size_t i = 0; i < count; i++) {
         const bench_candidate *c = &list[i];
+        char measured[32] = "";
+        if (!isnan(c->max_error_u))
+            snprintf(measured, sizeof measured, "%.6g u", c->max_error_u);
         printf("  %-16s ", c->kernel->name);
         if (*c->reason != '\0')
             printf("no: %s\n", c->reason);
         else
-            printf("contract %.6g u, measured %.6g u, %.4g ns per element [%.4g, %.4g]%s\n",
-                   c->contract_u, c->max_error_u, c->ns, c->ns_low, c->ns_high,
-                   (int)i == best ? ", the fastest" : "");
+            printf("contract %.6g u, %s%s, %.4g ns per element [%.4g, %.4g]%s\n", c->contract_u,
+                   isnan(c->max_error_u) ? "error not measured up to that position" : "measured ",
+                   measured, c->ns, c->ns_low, c->ns_high, (int)i == best ? ", the fastest" : "");
     }
 }
 
@@ -158,6 +163,8 @@ static int answer(const question *q)
     for (size_t i = 0; good && q->rows.count == 0 && i < count; i++)
         if (list[i].reason[0] == '\0')
             good = measure(q, &problem, &list[i], &error);
+    for (size_t i = 0; good && i < count; i++)
+        bench_candidate_judge(&list[i], q->budget);
     int best = good ? bench_pick(list, count) : -1;
     if (good && q->csv != NULL)
         good = write_rows(q, list, count, best, &error);
