@@ -365,7 +365,7 @@ bool bench_once(const bench_point *point, uint64_t seed, rope_error *error)
     if (point->kernel != NULL)
         body_plan_apply(&w);
     else
-        body_memcpy(&w);
+        bench_copy(w.buffers.y, w.buffers.x, w.buffers.bytes);
     bool good = w.status == ROPE_OK || rope_fail(error, "%s", bench_status_text(w.status));
     work_free(effort, &w);
     return good;
