@@ -314,16 +314,26 @@ AVX2 INLINE void half_pair_of(rows r, int64_t at, __m256 x0, __m256 x1, __m256 c
     put(r.y + r.partner + at, _mm256_fmadd_ps(x1, c, _mm256_mul_ps(x0, s)), streamed);
 }
 
+/* How far ahead lines are asked for, in elements: four rows or 2 KiB; 8 KiB, which is two pages,
+ * where stores go around the caches and leave more of them to loads. Past the end of a tensor it
+ * does no harm. */
+INLINE int64_t prefetch_distance(int64_t pairs, walk how)
+{
+    if (how == STREAMED)
+        return 2048;
+    return pairs < 64 ? 512 : 8 * pairs;
+}
+
 /* Rows that come from memory: one after the other, in the order of addresses, as prefetchers like
  * it. What is left of a row after whole vectors is done by a last one that overlaps them: its
  * operands are loaded before anything is stored, so that in place works too, and what it repeats
  * gives the same bits. At least one vector a row. The two halves of a long row confuse prefetchers:
- * lines are asked for in order, four rows or 2 KiB ahead (past the end that does no harm); not
- * where rows are copied within the caches, which that slows. */
+ * lines are asked for in order, ahead of use; not where rows are copied within the caches, which
+ * that slows. */
 AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t count,
                                const walk how)
 {
-    const int64_t last = count - 8, ahead = count < 64 ? 512 : 8 * count;
+    const int64_t last = count - 8, ahead = prefetch_distance(count, how);
     const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m256 x0 = _mm256_loadu_ps(r.x + last), x1 = _mm256_loadu_ps(r.x + r.partner + last);
@@ -342,7 +352,7 @@ AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t c
 AVX2 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int64_t count,
                                    const walk how)
 {
-    const int64_t last = count - 4, ahead = count < 64 ? 512 : 8 * count;
+    const int64_t last = count - 4, ahead = prefetch_distance(count, how);
     float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
     for (int64_t i = 0; i < last; i += 4) {
         _mm256_storeu_ps(c2 + 2 * i, twice(c + i));

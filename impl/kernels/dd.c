@@ -97,12 +97,24 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
 
 /* ---- cos and sin ---- */
 
-static const double S[6] = {-0x1.4abbce625be52p-1, 0x1.466bc6775a476p-4,   -0x1.32d2cce500387p-8,
-                            0x1.50783208843ebp-13, -0x1.e3027dea82bd7p-19, 0x1.e4a9d9166f052p-25};
-static const double C[7] = {-0x1.3bd3cc9be45dep+0, 0x1.03c1f081b5ac0p-2,   -0x1.55d3c7e3cb241p-6,
-                            0x1.e1f5068688d5bp-11, -0x1.a6d1eef479be1p-16, 0x1.f9ce245cada0bp-22,
-                            -0x1.b2f3eb054afcdp-28};
-static const double HALF_PI_HI = 0x1.921fb54442d18p+0, HALF_PI_LO = 0x1.1a62633145c07p-54;
+/* clang-format off */
+/* Each constant four times, as an operand that an instruction can take from memory: the loop needs
+ * more of them than there are registers. */
+#define FOUR(v) {v, v, v, v}
+typedef double vector[4] __attribute__((aligned(32)));
+static const struct constants {
+    vector s[6], c[7], half_pi_hi, half_pi_lo, one;
+} CONSTANTS = {
+    .s = {FOUR(-0x1.4abbce625be52p-1), FOUR(0x1.466bc6775a476p-4), FOUR(-0x1.32d2cce500387p-8),
+          FOUR(0x1.50783208843ebp-13), FOUR(-0x1.e3027dea82bd7p-19), FOUR(0x1.e4a9d9166f052p-25)},
+    .c = {FOUR(-0x1.3bd3cc9be45dep+0), FOUR(0x1.03c1f081b5ac0p-2), FOUR(-0x1.55d3c7e3cb241p-6),
+          FOUR(0x1.e1f5068688d5bp-11), FOUR(-0x1.a6d1eef479be1p-16), FOUR(0x1.f9ce245cada0bp-22),
+          FOUR(-0x1.b2f3eb054afcdp-28)},
+    .half_pi_hi = FOUR(0x1.921fb54442d18p+0),
+    .half_pi_lo = FOUR(0x1.1a62633145c07p-54),
+    .one = FOUR(1),
+};
+/* clang-format on */
 
 /* Positions as the generator takes them: 2^32 high + low, one a token or one a pair. */
 typedef struct spread {
@@ -173,22 +185,32 @@ typedef struct quarter {
     __m128 c, s; /* cos and sin of pi/2 r, times A */
 } quarter;
 
-AVX2 INLINE quarter polynomials(__m256d r, __m256d factor, const layout how)
+/* Of two vectors, their four chains of operations side by side. */
+AVX2 INLINE void polynomials(const struct constants *k, const reduced q[2], __m256d factor,
+                             quarter out[2], const layout how)
 {
-    __m256d z = _mm256_mul_pd(r, r);
-    __m256d s = _mm256_set1_pd(S[5]), c = _mm256_set1_pd(C[6]);
-    for (int k = 4; k >= 0; k--)
-        s = _mm256_fmadd_pd(s, z, _mm256_set1_pd(S[k]));
-    for (int k = 5; k >= 0; k--)
-        c = _mm256_fmadd_pd(c, z, _mm256_set1_pd(C[k]));
-    s = _mm256_mul_pd(r, _mm256_fmadd_pd(s, z, _mm256_set1_pd(HALF_PI_LO)));
-    s = _mm256_fmadd_pd(r, _mm256_set1_pd(HALF_PI_HI), s);
-    c = _mm256_fmadd_pd(c, z, _mm256_set1_pd(1));
-    if (how != PLAIN) {
-        c = _mm256_mul_pd(c, factor);
-        s = _mm256_mul_pd(s, factor);
+    __m256d z[2], s[2], c[2];
+    for (int j = 0; j < 2; j++) {
+        z[j] = _mm256_mul_pd(q[j].r, q[j].r);
+        s[j] = _mm256_load_pd(k->s[5]);
+        c[j] = _mm256_fmadd_pd(_mm256_load_pd(k->c[6]), z[j], _mm256_load_pd(k->c[5]));
     }
-    return (quarter){_mm256_cvtpd_ps(c), _mm256_cvtpd_ps(s)};
+    for (int i = 4; i >= 0; i--)
+        for (int j = 0; j < 2; j++) {
+            s[j] = _mm256_fmadd_pd(s[j], z[j], _mm256_load_pd(k->s[i]));
+            c[j] = _mm256_fmadd_pd(c[j], z[j], _mm256_load_pd(k->c[i]));
+        }
+    for (int j = 0; j < 2; j++) {
+        s[j] = _mm256_fmadd_pd(s[j], z[j], _mm256_load_pd(k->half_pi_lo));
+        c[j] = _mm256_fmadd_pd(c[j], z[j], _mm256_load_pd(k->one));
+        s[j] = _mm256_mul_pd(q[j].r, s[j]);
+        s[j] = _mm256_fmadd_pd(q[j].r, _mm256_load_pd(k->half_pi_hi), s[j]);
+        if (how != PLAIN) {
+            c[j] = _mm256_mul_pd(c[j], factor);
+            s[j] = _mm256_mul_pd(s[j], factor);
+        }
+        out[j] = (quarter){_mm256_cvtpd_ps(c[j]), _mm256_cvtpd_ps(s[j])};
+    }
 }
 
 AVX2 INLINE reduced reduce_at(const rope_plan *p, const spread *at, int64_t token, int64_t begin,
@@ -210,12 +232,16 @@ AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t tokens, 
     const __m256d factor = _mm256_set1_pd(p->factor);
     for (int64_t t = 0; t < tokens; t++)
         for (int64_t i = 0; i < padded; i += 8) {
-            reduced a = reduce_at(p, at, t, begin, i, how),
-                    b = reduce_at(p, at, t, begin, i + 4, how);
-            quarter qa = polynomials(a.r, factor, how), qb = polynomials(b.r, factor, how);
-            __m256 c = _mm256_set_m128(qb.c, qa.c), s = _mm256_set_m128(qb.s, qa.s);
+            const reduced q[2] = {reduce_at(p, at, t, begin, i, how),
+                                  reduce_at(p, at, t, begin, i + 4, how)};
+            /* Else gcc loads the constants before the loop and keeps most of them on the stack. */
+            const struct constants *k = &CONSTANTS;
+            __asm__("" : "+r"(k));
+            quarter v[2];
+            polynomials(k, q, factor, v, how);
+            __m256 c = _mm256_set_m128(v[1].c, v[0].c), s = _mm256_set_m128(v[1].s, v[0].s);
             __m256 low =
-                _mm256_shuffle_ps(_mm256_castsi256_ps(a.n), _mm256_castsi256_ps(b.n), 0x88);
+                _mm256_shuffle_ps(_mm256_castsi256_ps(q[0].n), _mm256_castsi256_ps(q[1].n), 0x88);
             __m256i n = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
             /* quarter turn n: cos is c -s -c s, sin is s c -s -c */
             __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(n, 31));
@@ -445,16 +471,26 @@ AVX2 INLINE void half_pair_of(rows r, int64_t at, __m256 x0, __m256 x1, __m256 c
     put(r.y + r.partner + at, _mm256_fmadd_ps(x1, c, _mm256_mul_ps(x0, s)), streamed);
 }
 
+/* How far ahead lines are asked for, in elements: four rows or 2 KiB; 8 KiB, which is two pages,
+ * where stores go around the caches and leave more of them to loads. Past the end of a tensor it
+ * does no harm. */
+INLINE int64_t prefetch_distance(int64_t pairs, walk how)
+{
+    if (how == STREAMED)
+        return 2048;
+    return pairs < 64 ? 512 : 8 * pairs;
+}
+
 /* Rows that come from memory: one after the other, in the order of addresses, as prefetchers like
  * it. What is left of a row after whole vectors is done by a last one that overlaps them: its
  * operands are loaded before anything is stored, so that in place works too, and what it repeats
  * gives the same bits. At least one vector a row. The two halves of a long row confuse prefetchers:
- * lines are asked for in order, four rows or 2 KiB ahead (past the end that does no harm); not
- * where rows are copied within the caches, which that slows. */
+ * lines are asked for in order, ahead of use; not where rows are copied within the caches, which
+ * that slows. */
 AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t count,
                                const walk how)
 {
-    const int64_t last = count - 8, ahead = count < 64 ? 512 : 8 * count;
+    const int64_t last = count - 8, ahead = prefetch_distance(count, how);
     const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m256 x0 = _mm256_loadu_ps(r.x + last), x1 = _mm256_loadu_ps(r.x + r.partner + last);
@@ -473,7 +509,7 @@ AVX2 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t c
 AVX2 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int64_t count,
                                    const walk how)
 {
-    const int64_t last = count - 4, ahead = count < 64 ? 512 : 8 * count;
+    const int64_t last = count - 4, ahead = prefetch_distance(count, how);
     float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
     for (int64_t i = 0; i < last; i += 4) {
         _mm256_storeu_ps(c2 + 2 * i, twice(c + i));

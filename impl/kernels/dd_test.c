@@ -137,10 +137,10 @@ static void polynomials_are_the_interpolations(void **state)
     interpolate(6, true, s);
     interpolate(7, false, c);
     for (int i = 0; i < 6; i++)
-        assert_true(s[i] == S[i]);
+        assert_true(s[i] == CONSTANTS.s[i][0]);
     for (int i = 0; i < 7; i++)
-        assert_true(c[i] == C[i]);
-    double sine = polynomial_error(6, true, S), cosine = polynomial_error(7, false, C);
+        assert_true(c[i] == CONSTANTS.c[i][0]);
+    double sine = polynomial_error(6, true, s), cosine = polynomial_error(7, false, c);
     print_message("# sin polynomial 2^%.2f, cos polynomial 2^%.2f\n", log2(sine), log2(cosine));
     assert_true(sine <= 0x1p-56 && cosine <= 0x1p-55);
 }
