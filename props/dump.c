@@ -48,6 +48,29 @@ bool prop_layout_parse(const char *text, prop_layout *layout, rope_error *error)
 
 /* ---- opening ---- */
 
+static double from_f16(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    double magnitude;
+    if (exponent == 31)
+        magnitude = (bits & 1023) ? NAN : INFINITY;
+    else if (exponent == 0)
+        magnitude = (bits & 1023) * 0x1p-24;
+    else
+        magnitude = ldexp((double)(1024 + (bits & 1023)), exponent - 25);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+/* Every f16 number; filled when a tensor is opened, so that threads only read it. */
+static double f16[65536];
+
+static void fill_f16(void)
+{
+    if (f16[1] == 0)
+        for (uint32_t i = 0; i < 65536; i++)
+            f16[i] = from_f16((uint16_t)i);
+}
+
 static bool open_tensor(const char *path, prop_tensor *tensor, rope_error *error)
 {
     static const char suffix[] = ".safetensors";
@@ -75,6 +98,7 @@ static bool open_tensor(const char *path, prop_tensor *tensor, rope_error *error
         tensor->dtype = ROPE_F64;
         return true;
     case NPY_F16:
+        fill_f16();
         tensor->dtype = ROPE_F16;
         return true;
     case NPY_BF16:
@@ -210,34 +234,12 @@ int64_t prop_dump_position(const prop_dump *dump, int64_t token, uint32_t axis)
     return p->values[token * p->axes + (axis < p->axes ? axis : 0)];
 }
 
-int64_t prop_dump_block(const prop_dump *dump, int64_t bytes)
-{
-    int64_t row = 2 * (int64_t)sizeof(double) * dump->heads * dump->head_dim;
-    int64_t block = bytes / row;
-    return block < 1 ? 1 : block > dump->tokens ? dump->tokens : block;
-}
-
 /* ---- reading ---- */
-
-static double from_f16(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31;
-    double magnitude;
-    if (exponent == 31)
-        magnitude = (bits & 1023) ? NAN : INFINITY;
-    else if (exponent == 0)
-        magnitude = (bits & 1023) * 0x1p-24;
-    else
-        magnitude = ldexp((double)(1024 + (bits & 1023)), exponent - 25);
-    return bits & 0x8000 ? -magnitude : magnitude;
-}
 
 /* Widens count elements, `from` apart in data, to elements `to` apart in out. */
 static void widen(uint32_t dtype, const void *data, int64_t from, int64_t count, double *out,
                   int64_t to)
 {
-    static double f16[65536];
-    static bool f16_ready;
     switch (dtype) {
     case ROPE_F32:
         for (int64_t i = 0; i < count; i++) {
@@ -261,10 +263,6 @@ static void widen(uint32_t dtype, const void *data, int64_t from, int64_t count,
         }
         break;
     default:
-        if (!f16_ready)
-            for (uint32_t i = 0; i < 65536; i++)
-                f16[i] = from_f16((uint16_t)i);
-        f16_ready = true;
         for (int64_t i = 0; i < count; i++) {
             uint16_t half;
             memcpy(&half, (const char *)data + 2 * i * from, 2);

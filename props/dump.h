@@ -49,11 +49,9 @@ void prop_dump_close(prop_dump *dump);
 /* Position of a token on an axis; axis 0 for every axis of a one-axis list. */
 int64_t prop_dump_position(const prop_dump *dump, int64_t token, uint32_t axis);
 
-/* Tokens that one block may hold so that its two tensors, as f64, stay within `bytes`; >= 1. */
-int64_t prop_dump_block(const prop_dump *dump, int64_t bytes);
-
 /* Reads tokens [first, first + count) of both tensors as f64 (exact): x and y are
- * [count][heads][head_dim]. Any of the two may be NULL. */
+ * [count][heads][head_dim]. Any of the two may be NULL; two threads
+ * may read at once, one x and the other y. */
 bool prop_dump_read(prop_dump *dump, int64_t first, int64_t count, double *x, double *y,
                     rope_error *error);
 

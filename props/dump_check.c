@@ -2,24 +2,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "impl/registry.h"
-
-enum { BLOCK_BYTES = 64 << 20 }; /* of both tensors as f64, in memory at a time */
 
 /* Everything that one judgement holds. */
 typedef struct {
     prop_dump *dump;
     oracle *oracle;
     prop_model model;
-    double *theta, *theta_lo, *position;
+    double *theta, *theta_lo;
     int32_t *steps;
-    int64_t *axis_position;
-    oracle_cos_sin_dd *exact;
-    double *x, *y;
-    int64_t block;
-    prop_progress *progress;
-    void *context;
 } judging;
 
 static void finish(judging *g)
@@ -27,12 +20,7 @@ static void finish(judging *g)
     oracle_free(g->oracle);
     free(g->theta);
     free(g->theta_lo);
-    free(g->position);
     free(g->steps);
-    free(g->axis_position);
-    free(g->exact);
-    free(g->x);
-    free(g->y);
 }
 
 static void take_frequency(judging *g, int64_t pair)
@@ -60,20 +48,11 @@ static bool begin(judging *g, prop_dump *dump, const rope_spec *spec, rope_error
         return rope_fail(error, "positions of %u axes, but the spec has %u", dump->positions.axes,
                          axes);
     size_t pairs = (size_t)oracle_pairs(g->oracle);
-    g->block = prop_dump_block(dump, BLOCK_BYTES);
-    size_t elements = (size_t)(g->block * dump->heads * dump->head_dim);
     g->theta = malloc(pairs * sizeof *g->theta);
     g->theta_lo = malloc(pairs * sizeof *g->theta_lo);
-    g->position = malloc(pairs * sizeof *g->position);
     g->steps = malloc(pairs * sizeof *g->steps);
-    g->axis_position = malloc(axes * sizeof *g->axis_position);
-    g->exact = malloc(pairs * sizeof *g->exact);
-    g->x = malloc(elements * sizeof *g->x);
-    g->y = malloc(elements * sizeof *g->y);
-    if (!g->theta || !g->theta_lo || !g->position || !g->steps || !g->axis_position || !g->exact ||
-        !g->x || !g->y)
-        return rope_fail(error, "out of memory for %zu pairs and a block of %zu elements", pairs,
-                         elements);
+    if (!g->theta || !g->theta_lo || !g->steps)
+        return rope_fail(error, "out of memory for %zu pairs", pairs);
     for (size_t i = 0; i < pairs; i++)
         take_frequency(g, (int64_t)i);
     prop_frequency_steps(spec, g->theta, (int64_t)pairs, g->steps);
@@ -88,44 +67,6 @@ static bool begin(judging *g, prop_dump *dump, const rope_spec *spec, rope_error
                             .attention_factor = oracle_attention_factor_dd(g->oracle),
                             .input_dtype = dump->x.dtype,
                             .dtype = dump->y.dtype};
-    return true;
-}
-
-/* One pass: every token to the judge and to the explanation; either may be NULL. share: of the
- * whole work, for progress. Ends early once the explanation is refuted and there is no judge. */
-static bool pass(judging *g, prop_judge *judge, prop_explanation *explanation, double from,
-                 double share, rope_error *error)
-{
-    prop_dump *dump = g->dump;
-    int64_t row = dump->heads * dump->head_dim;
-    uint32_t axes = oracle_axis_count(g->oracle);
-    for (int64_t first = 0; first < dump->tokens; first += g->block) {
-        int64_t count = dump->tokens - first < g->block ? dump->tokens - first : g->block;
-        if (!prop_dump_read(dump, first, count, g->x, g->y, error))
-            return false;
-        for (int64_t t = 0; t < count; t++) {
-            for (uint32_t a = 0; a < axes; a++)
-                g->axis_position[a] = prop_dump_position(dump, first + t, a);
-            oracle_row(g->oracle, g->axis_position, g->exact);
-            for (int64_t i = 0; i < g->model.pairs; i++)
-                g->position[i] = (double)g->axis_position[oracle_pair_axis(g->oracle, i)];
-            prop_row one = {.token = first + t,
-                            .position = g->position,
-                            .exact = g->exact,
-                            .x = g->x + t * row,
-                            .y = g->y + t * row,
-                            .heads = dump->heads};
-            if (judge != NULL)
-                prop_judge_feed(judge, &one);
-            if (explanation != NULL)
-                prop_explanation_feed(explanation, &one);
-            if (g->progress != NULL && (t & 255) == 255)
-                g->progress(g->context,
-                            from + share * (double)(first + t + 1) / (double)dump->tokens);
-        }
-        if (judge == NULL && prop_explanation_refuted(explanation))
-            break;
-    }
     return true;
 }
 
@@ -174,16 +115,16 @@ static double error_at(const judging *g, prop_explanation *e, const prop_combina
 
 static double trained(const rope_spec *spec, double given)
 {
-    if (!isnan(given))
-        return given;
     if (spec->max_position > 0)
         return spec->max_position;
+    if (given > 0)
+        return given;
     if (spec->original > 0)
         return spec->factor > 0 ? spec->original * spec->factor : spec->original;
     return NAN;
 }
 
-static void explain_pass(prop_verdict *v, const judging *g)
+static void explain_pass(prop_verdict *v)
 {
     const prop_combination *b = &v->best;
     int used = snprintf(v->reason, sizeof v->reason, "%s; %s", prop_angle_text(b->angle),
@@ -193,7 +134,6 @@ static void explain_pass(prop_verdict *v, const judging *g)
     if (b->bound_u > 0)
         snprintf(v->reason + used, sizeof v->reason - (size_t)used,
                  "; largest error %.4g u of %.5g u", b->max_error_u, b->bound_u);
-    (void)g;
 }
 
 static void explain_failure(prop_verdict *v, const judging *g)
@@ -239,78 +179,83 @@ static void explain_failure(prop_verdict *v, const judging *g)
                  (long long)v->best.first.pair);
 }
 
-/* The passes: A0 with everything that needs no explanation, then, unless it explains, the rest. */
-static bool run(judging *g, const rope_spec *spec, uint32_t angles, prop_verdict *v,
-                rope_error *error)
+/* What stays when the judge goes: by_pair is copied. */
+static bool keep_stats(prop_verdict *v, const judging *g, const prop_stats *stats,
+                       rope_error *error)
 {
+    size_t bytes = (size_t)g->model.pairs * sizeof *stats->by_pair;
+    v->stats = *stats;
+    v->stats.by_pair = malloc(bytes);
+    if (v->stats.by_pair == NULL)
+        return rope_fail(error, "out of memory");
+    memcpy(v->stats.by_pair, stats->by_pair, bytes);
+    return stats->not_zero > 0 ||
+           rope_fail(error, "%s: no pair of the input is finite and non-zero: nothing to see",
+                     g->dump->x.array.path);
+}
+
+static void decide(judging *g, const rope_spec *spec, prop_explanation *exact,
+                   prop_explanation *computed, prop_verdict *v)
+{
+    int count;
+    const prop_combination *results = prop_explanation_results(exact, &count);
+    const prop_combination *best = better(results, count, NULL);
+    v->tried_computed = computed != NULL;
+    if (computed != NULL) {
+        results = prop_explanation_results(computed, &count);
+        best = better(results, count, best);
+        if (best->explains && !isnan(v->trained_length = trained(spec, v->trained_length)))
+            v->error_at_trained =
+                error_at(g, computed, best, (int)(best - results), v->trained_length);
+    }
+    v->best = *best;
+    const prop_stats *s = &v->stats;
+    v->pass =
+        best->explains && s->unexpected_nan == 0 && s->wrong_class == 0 && s->changed_outside == 0;
+    if (v->pass)
+        explain_pass(v);
+    else
+        explain_failure(v, g);
+}
+
+static bool run(judging *g, const rope_spec *spec, const prop_check_options *options,
+                prop_verdict *v, rope_error *error)
+{
+    uint32_t angles = options->angles != 0 ? options->angles : (1u << PROP_ANGLES) - 1;
+    prop_stats rows = prop_stats_none(NULL);
     prop_judge *judge = prop_judge_new(&g->model);
     prop_explanation *exact = prop_explanation_new(&g->model, 1u << PROP_ANGLE_EXACT);
     prop_explanation *computed = NULL;
-    bool good = judge != NULL && exact != NULL;
-    if (!good)
-        rope_fail(error, "out of memory");
-    good = good && pass(g, judge, exact, 0, 0.5, error);
+    prop_pass *pass =
+        prop_pass_new(g->dump, g->oracle, &g->model, options->jobs > 0 ? options->jobs : 1, error);
+    bool good = pass != NULL;
+    if (good && (judge == NULL || exact == NULL))
+        good = rope_fail(error, "out of memory");
+    good = good && prop_pass_run(pass, judge, &rows, exact, angles & ~(1u << PROP_ANGLE_EXACT),
+                                 &computed, options->progress, options->context, error);
     if (good) {
-        v->stats = *prop_judge_stats(judge);
-        v->stats.by_pair = malloc((size_t)g->model.pairs * sizeof *v->stats.by_pair);
-        if (v->stats.by_pair == NULL)
-            good = rope_fail(error, "out of memory");
-        else
-            for (int64_t i = 0; i < g->model.pairs; i++)
-                v->stats.by_pair[i] = prop_judge_stats(judge)->by_pair[i];
+        prop_stats stats = prop_judge_stats(judge, &rows);
+        good = keep_stats(v, g, &stats, error);
     }
-    if (good && v->stats.not_zero == 0)
-        good = rope_fail(error, "%s: no pair of the input is finite and non-zero: nothing to see",
-                         g->dump->x.array.path);
-    int count;
-    const prop_combination *best = NULL;
-    if (good) {
-        const prop_combination *results = prop_explanation_results(exact, &count);
-        best = better(results, count, NULL);
-    }
-    angles &= ~(1u << PROP_ANGLE_EXACT);
-    if (good && !best->explains && angles != 0) {
-        computed = prop_explanation_new(&g->model, angles);
-        good = computed != NULL ? pass(g, NULL, computed, 0.5, 0.5, error)
-                                : rope_fail(error, "out of memory");
-        v->tried_computed = true;
-        if (good) {
-            const prop_combination *results = prop_explanation_results(computed, &count);
-            best = better(results, count, best);
-            if (best->explains && !isnan(v->trained_length = trained(spec, v->trained_length)))
-                v->error_at_trained =
-                    error_at(g, computed, best, (int)(best - results), v->trained_length);
-        }
-    }
-    if (good) {
-        v->best = *best;
-        const prop_stats *s = &v->stats;
-        v->pass = best->explains && s->unexpected_nan == 0 && s->wrong_class == 0 &&
-                  s->changed_outside == 0;
-        if (v->pass)
-            explain_pass(v, g);
-        else
-            explain_failure(v, g);
-    }
+    if (good)
+        decide(g, spec, exact, computed, v);
+    prop_pass_free(pass);
     prop_judge_free(judge);
     prop_explanation_free(exact);
     prop_explanation_free(computed);
     return good;
 }
 
-bool prop_dump_check(prop_dump *dump, const rope_spec *spec, uint32_t angles, double trained_length,
-                     prop_progress *progress, void *context, prop_verdict *verdict,
-                     rope_error *error)
+bool prop_dump_check(prop_dump *dump, const rope_spec *spec, const prop_check_options *options,
+                     prop_verdict *verdict, rope_error *error)
 {
     judging g;
-    *verdict = (prop_verdict){.trained_length = trained_length, .error_at_trained = NAN};
+    *verdict = (prop_verdict){.trained_length = options->trained_length, .error_at_trained = NAN};
     bool good = begin(&g, dump, spec, error);
     if (good) {
-        g.progress = progress;
-        g.context = context;
         verdict->pairs = g.model.pairs;
         verdict->moving = count_moving(dump);
-        good = run(&g, spec, angles, verdict, error);
+        good = run(&g, spec, options, verdict, error);
     }
     finish(&g);
     if (!good)

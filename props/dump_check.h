@@ -1,13 +1,10 @@
 /* The verdict on a dump: statistics against the exact rotation, then the combination that explains
- * it, in at most two passes over the files in bounded memory. */
+ * it, in at most two passes over the files, in bounded memory, by several threads. */
 #ifndef PROPS_DUMP_CHECK_H
 #define PROPS_DUMP_CHECK_H
 
 #include "props/dump.h"
-#include "props/dump_stats.h"
-
-/* Called now and then with the share done, 0..1; may be NULL. */
-typedef void prop_progress(void *context, double done);
+#include "props/dump_pass.h"
 
 typedef struct prop_verdict {
     bool pass;
@@ -22,12 +19,18 @@ typedef struct prop_verdict {
     int64_t pairs;
 } prop_verdict;
 
-/* Judges an open dump, positions given, by a spec. angles: those admitted (bit 1 << prop_angle).
- * trained_length: NaN = what the spec says. False with a line where the dump cannot be judged:
- * shapes or axes that do not fit the spec, no non-zero input, unreadable. */
-bool prop_dump_check(prop_dump *dump, const rope_spec *spec, uint32_t angles, double trained_length,
-                     prop_progress *progress, void *context, prop_verdict *verdict,
-                     rope_error *error);
+typedef struct prop_check_options {
+    uint32_t angles;       /* admitted ones: bits 1 << prop_angle; 0 = all */
+    double trained_length; /* 0 or NaN = what the spec says */
+    int jobs;              /* threads; 0 = 1; the verdict does not depend on it */
+    prop_progress *progress;
+    void *context;
+} prop_check_options;
+
+/* Judges an open dump, positions given, by a spec. False with a line where the dump cannot be
+ * judged: shapes or axes that do not fit the spec, no non-zero input, unreadable. */
+bool prop_dump_check(prop_dump *dump, const rope_spec *spec, const prop_check_options *options,
+                     prop_verdict *verdict, rope_error *error);
 void prop_verdict_free(prop_verdict *verdict);
 
 #endif

@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         npy_write(output, types[type], 3, shape, x + tensor, &error) &&
         prop_dump_open(input, output, positions, PROP_LAYOUT_DEFAULT, &dump, &error)) {
         prop_verdict verdict;
-        if (prop_dump_check(&dump, &spec, (1u << PROP_ANGLES) - 1, 4096, NULL, NULL, &verdict,
-                            &error))
+        if (prop_dump_check(&dump, &spec, &(prop_check_options){.jobs = 1 + (data[0] >> 5 & 1)},
+                            &verdict, &error))
             prop_verdict_free(&verdict);
         prop_sample sample;
         static prop_identity identity;

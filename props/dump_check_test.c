@@ -81,7 +81,8 @@ static int judge(const char *spec_text, const char *where, uint32_t dtype, const
     write_tensor(output, dtype, y);
     assert_true(rope_spec_parse(spec_text, &spec, &error));
     if (prop_dump_open(input, output, where, PROP_LAYOUT_THD, &dump, &error)) {
-        if (prop_dump_check(&dump, &spec, angles, NAN, NULL, NULL, &verdict, &error)) {
+        if (prop_dump_check(&dump, &spec, &(prop_check_options){.angles = angles, .jobs = 2},
+                            &verdict, &error)) {
             answer = verdict.pass;
             snprintf(reason, 512, "%s", verdict.reason);
             prop_verdict_free(&verdict);

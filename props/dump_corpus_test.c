@@ -101,7 +101,7 @@ static void ask_changed(const prop_case *c, double factor, bool declared, outcom
     prop_sample sample;
     if (!prop_dump_open(input, output, positions, PROP_LAYOUT_DEFAULT, &dump, &error))
         fail_msg("%s", error.text);
-    if (!prop_dump_check(&dump, c->spec, ALL_ANGLES, 0, NULL, NULL, &verdict, &error))
+    if (!prop_dump_check(&dump, c->spec, &(prop_check_options){0}, &verdict, &error))
         fail_msg("%s", error.text);
     o->pass = verdict.pass;
     prop_verdict_free(&verdict);

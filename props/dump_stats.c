@@ -8,21 +8,23 @@
 #include "oracle/measure.h"
 #include "props/explain_round.h"
 
-/* Rows seen, by the hash of their output: direct-mapped, so memory is bounded and an old row may be
- * forgotten. */
-enum { SEEN = 1 << 14 };
-typedef struct {
-    uint64_t output, input;
-    int64_t token, head;
-} seen_row;
-
 struct prop_judge {
     prop_model model;
-    prop_stats stats;
+    prop_bin *by_pair; /* [pairs] */
+    prop_stats *group; /* [groups]; all have by_pair in common */
+    int groups;
     double u, bound, allowance, attention_factor;
-    seen_row *seen;
-    int64_t row_above; /* pairs of the current row outside the contract */
 };
+
+prop_stats prop_stats_none(prop_bin *by_pair)
+{
+    prop_place none = {-1, -1, -1};
+    return (prop_stats){.by_pair = by_pair,
+                        .worst.place = none,
+                        .first_wrong_class = none,
+                        .first_stale = none,
+                        .stale_source = none};
+}
 
 prop_judge *prop_judge_new(const prop_model *model)
 {
@@ -34,14 +36,15 @@ prop_judge *prop_judge_new(const prop_model *model)
     j->bound = prop_contract(model, PROP_ANGLE_EXACT);
     j->allowance = prop_subnormal_allowance(model->dtype);
     j->attention_factor = model->attention_factor.hi;
-    j->seen = calloc(SEEN, sizeof *j->seen);
-    j->stats.by_pair = calloc((size_t)model->pairs, sizeof *j->stats.by_pair);
-    prop_place none = {-1, -1, -1};
-    j->stats.worst.place = j->stats.first_wrong_class = j->stats.first_stale = none;
-    if (j->seen == NULL || j->stats.by_pair == NULL) {
+    j->groups = prop_groups(model);
+    j->group = malloc((size_t)j->groups * sizeof *j->group);
+    j->by_pair = calloc((size_t)model->pairs, sizeof *j->by_pair);
+    if (j->by_pair == NULL || j->group == NULL) {
         prop_judge_free(j);
         return NULL;
     }
+    for (int g = 0; g < j->groups; g++)
+        j->group[g] = prop_stats_none(j->by_pair);
     return j;
 }
 
@@ -49,14 +52,9 @@ void prop_judge_free(prop_judge *j)
 {
     if (j == NULL)
         return;
-    free(j->seen);
-    free(j->stats.by_pair);
+    free(j->group);
+    free(j->by_pair);
     free(j);
-}
-
-const prop_stats *prop_judge_stats(const prop_judge *j)
-{
-    return &j->stats;
 }
 
 double prop_bin_rms(const prop_bin *bin)
@@ -71,14 +69,10 @@ static int band(double position)
     return position == 0 ? 0 : exponent > 64 ? 64 : exponent;
 }
 
-static bool same_bits(double a, double b)
-{
-    return (a == b && signbit(a) == signbit(b)) || (isnan(a) && isnan(b));
-}
-
 /* A pair with NaN or infinity in x or y: by class, never through arithmetic. True = right. NaN in y
  * of finite x is counted apart. */
-static bool right_class(prop_judge *j, oracle_cos_sin_dd r, const double x[2], const double y[2])
+static bool right_class(const prop_judge *j, oracle_cos_sin_dd r, const double x[2],
+                        const double y[2])
 {
     double a = j->attention_factor;
     if (isnan(x[0]) || isnan(x[1])) /* a NaN reaches both results, but for a multiple of a turn */
@@ -100,30 +94,39 @@ static bool right_class(prop_judge *j, oracle_cos_sin_dd r, const double x[2], c
     return true;
 }
 
-static void note_nan(prop_judge *j, const prop_row *row, int64_t head, int64_t element)
+static bool before(prop_place a, prop_place b)
 {
-    prop_stats *s = &j->stats;
-    if (s->unexpected_nan++ > 0)
-        return;
-    s->nan_token = row->token;
-    s->nan_head = head;
-    s->nan_element = element;
+    return a.token != b.token ? a.token < b.token
+           : a.head != b.head ? a.head < b.head
+                              : a.pair < b.pair;
 }
 
-static void judge_class(prop_judge *j, const prop_row *row, int64_t head, int64_t pair,
-                        const double x[2], const double y[2])
+void prop_stats_nan(prop_stats *s, int64_t token, int64_t head, int64_t element, int64_t count)
 {
-    prop_stats *s = &j->stats;
+    prop_place at = {token, head, element};
+    if (s->unexpected_nan == 0 ||
+        before(at, (prop_place){s->nan_token, s->nan_head, s->nan_element})) {
+        s->nan_token = token;
+        s->nan_head = head;
+        s->nan_element = element;
+    }
+    s->unexpected_nan += count;
+}
+
+static void judge_class(const prop_judge *j, prop_stats *s, const prop_row *row, int64_t head,
+                        int64_t pair, const double x[2], const double y[2], uint8_t *above)
+{
     s->not_zero += isfinite(x[0]) && isfinite(x[1]) && (x[0] != 0 || x[1] != 0);
     if (right_class(j, row->exact[pair], x, y))
         return;
-    j->row_above++;
+    above[head] = 1;
     int64_t element = prop_first_element(&j->model, pair);
     bool finite = isfinite(x[0]) && isfinite(x[1]);
     bool counted = false;
     for (int k = 0; k < 2; k++)
         if (finite && isnan(y[k])) {
-            note_nan(j, row, head, element + (k ? prop_partner_distance(&j->model) : 0));
+            prop_stats_nan(s, row->token, head,
+                           element + (k ? prop_partner_distance(&j->model) : 0), 1);
             counted = true;
         }
     if (!counted && s->wrong_class++ == 0)
@@ -138,10 +141,10 @@ static void add(prop_bin *bin, double error_u, bool above)
     bin->sum_squares += error_u * error_u;
 }
 
-static void judge_pair(prop_judge *j, const prop_row *row, int64_t head, int64_t pair,
-                       const double x[2], const double y[2])
+static void judge_pair(const prop_judge *j, prop_stats *s, const prop_row *row, int64_t head,
+                       int64_t pair, int position_band, const double x[2], const double y[2],
+                       uint8_t *row_above)
 {
-    prop_stats *s = &j->stats;
     oracle_cos_sin_dd r = row->exact[pair];
     double a = j->attention_factor, exact[2], error, norm;
     if (j->model.dtype == ROPE_F64) {
@@ -164,10 +167,9 @@ static void judge_pair(prop_judge *j, const prop_row *row, int64_t head, int64_t
     if (norm > 0 && !above && error_u > j->bound)
         error_u = j->bound; /* subnormal results: within the allowance */
     s->not_zero += norm > 0;
-    j->row_above += above;
-    add(&s->all, error_u, above);
+    row_above[head] |= above;
     add(&s->by_pair[pair], error_u, above);
-    add(&s->by_position[band(row->position[pair])], error_u, above);
+    add(&s->by_position[position_band], error_u, above);
     if (s->worst.place.token >= 0 && !(error_u > s->worst.error_u))
         return;
     s->worst = (prop_worst){{row->token, head, pair},
@@ -182,72 +184,65 @@ static void judge_pair(prop_judge *j, const prop_row *row, int64_t head, int64_t
                             exact[1]};
 }
 
-static uint64_t hash(const double *row, int64_t count)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, &row[i], 8);
-        h = (h ^ bits) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
-static void judge_row(prop_judge *j, const prop_row *row, int64_t head, const double *x,
-                      const double *y)
-{
-    prop_stats *s = &j->stats;
-    int64_t d = j->model.head_dim;
-    s->rows++;
-    s->rows_wrong += j->row_above > 0;
-    bool equal = true, zero = true;
-    for (int64_t i = 0; i < d; i++) {
-        equal = equal && same_bits(x[i], y[i]);
-        zero = zero && y[i] == 0;
-    }
-    s->rows_unrotated += j->row_above > 0 && equal;
-    uint64_t output = hash(y, d), input = hash(x, d);
-    seen_row *seen = &j->seen[output % SEEN];
-    if (j->row_above > 0 && !zero && !equal && seen->output == output && seen->input != input &&
-        s->rows_stale++ == 0) {
-        s->first_stale = (prop_place){row->token, head, -1};
-        s->stale_source = (prop_place){seen->token, seen->head, -1};
-    }
-    if (seen->output != output)
-        *seen = (seen_row){output, input, row->token, head};
-}
-
-void prop_judge_feed(prop_judge *j, const prop_row *row)
+void prop_judge_feed_group(prop_judge *j, int group, const prop_row *row, uint8_t *above)
 {
     const prop_model *m = &j->model;
-    prop_stats *s = &j->stats;
-    int64_t distance = prop_partner_distance(m);
+    int64_t distance = prop_partner_distance(m), from, end;
+    prop_group_range(m, group, &from, &end);
+    int bands[PROP_GROUP];
+    for (int64_t pair = from; pair < end; pair++)
+        bands[pair - from] = band(row->position[pair]);
     for (int64_t h = 0; h < row->heads; h++) {
         const double *x = row->x + h * m->head_dim, *y = row->y + h * m->head_dim;
-        j->row_above = 0;
-        for (int64_t pair = 0; pair < m->pairs; pair++) {
+        for (int64_t pair = from; pair < end; pair++) {
             int64_t first = prop_first_element(m, pair);
-            double from[2] = {x[first], x[first + distance]};
-            double to[2] = {y[first], y[first + distance]};
-            if (isfinite(from[0]) && isfinite(from[1]) && isfinite(to[0]) && isfinite(to[1]))
-                judge_pair(j, row, h, pair, from, to);
+            double in[2] = {x[first], x[first + distance]};
+            double out[2] = {y[first], y[first + distance]};
+            if (isfinite(in[0]) && isfinite(in[1]) && isfinite(out[0]) && isfinite(out[1]))
+                judge_pair(j, &j->group[group], row, h, pair, bands[pair - from], in, out, above);
             else
-                judge_class(j, row, h, pair, from, to);
+                judge_class(j, &j->group[group], row, h, pair, in, out, above);
         }
-        for (int64_t i = 0; i < m->head_dim; i++) {
-            if (i == m->rotary_offset)
-                i += m->rotary_dim;
-            if (i >= m->head_dim || same_bits(x[i], y[i]))
-                continue;
-            if (isnan(y[i]))
-                note_nan(j, row, h, i);
-            else if (s->changed_outside++ == 0) {
-                s->changed_token = row->token;
-                s->changed_head = h;
-                s->changed_element = i;
-            }
-        }
-        judge_row(j, row, h, x, y);
     }
+}
+
+/* ---- the sum ---- */
+
+static void add_bin(prop_bin *sum, const prop_bin *one)
+{
+    sum->pairs += one->pairs;
+    sum->above += one->above;
+    sum->sum_squares += one->sum_squares;
+    sum->max_u = one->max_u > sum->max_u ? one->max_u : sum->max_u;
+}
+
+/* What a group has, in the order of groups: the sums are the same however many threads there were.
+ */
+static void add_group(prop_stats *sum, const prop_stats *g)
+{
+    for (int b = 0; b < PROP_BANDS; b++)
+        add_bin(&sum->by_position[b], &g->by_position[b]);
+    const prop_worst *w = &g->worst;
+    if (w->place.token >= 0 &&
+        (sum->worst.place.token < 0 || w->error_u > sum->worst.error_u ||
+         (w->error_u == sum->worst.error_u && before(w->place, sum->worst.place))))
+        sum->worst = *w;
+    if (g->wrong_class > 0 &&
+        (sum->wrong_class == 0 || before(g->first_wrong_class, sum->first_wrong_class)))
+        sum->first_wrong_class = g->first_wrong_class;
+    if (g->unexpected_nan > 0)
+        prop_stats_nan(sum, g->nan_token, g->nan_head, g->nan_element, g->unexpected_nan);
+    sum->wrong_class += g->wrong_class;
+    sum->not_zero += g->not_zero;
+}
+
+prop_stats prop_judge_stats(const prop_judge *j, const prop_stats *rows)
+{
+    prop_stats sum = *rows;
+    sum.by_pair = j->by_pair;
+    for (int64_t i = 0; i < j->model.pairs; i++)
+        add_bin(&sum.all, &j->by_pair[i]);
+    for (int g = 0; g < j->groups; g++)
+        add_group(&sum, &j->group[g]);
+    return sum;
 }

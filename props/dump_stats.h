@@ -39,11 +39,35 @@ typedef struct prop_stats {
 
 typedef struct prop_judge prop_judge; /* stats in the making */
 
+/* Pairs are judged in groups that threads may share; sums are made by group, so they do not depend
+ * on who took which. Half rotation's first elements of 8 pairs fill a cache line of f64. */
+enum { PROP_GROUP = 8 };
+static inline int prop_groups(const prop_model *m)
+{
+    return (int)((m->pairs + PROP_GROUP - 1) / PROP_GROUP);
+}
+static inline void prop_group_range(const prop_model *m, int group, int64_t *first, int64_t *end)
+{
+    *first = (int64_t)group * PROP_GROUP;
+    *end = *first + PROP_GROUP < m->pairs ? *first + PROP_GROUP : m->pairs;
+}
+
 /* NULL: out of memory. */
 prop_judge *prop_judge_new(const prop_model *model);
 void prop_judge_free(prop_judge *j);
-void prop_judge_feed(prop_judge *j, const prop_row *row);
-const prop_stats *prop_judge_stats(const prop_judge *j);
+
+/* One token's pairs of a group. above[head] is set to 1 where a pair is outside the contract, else
+ * left. No two threads in one group. */
+void prop_judge_feed_group(prop_judge *j, int group, const prop_row *row, uint8_t *above);
+
+/* Adds what the groups know to `rows`, which counts rows (prop_rows_take). by_pair belongs to j. */
+prop_stats prop_judge_stats(const prop_judge *j, const prop_stats *rows);
+
+/* Nothing seen yet. */
+prop_stats prop_stats_none(prop_bin *by_pair);
+
+/* Counts NaN of finite input; token, head, element: the first of them. */
+void prop_stats_nan(prop_stats *s, int64_t token, int64_t head, int64_t element, int64_t count);
 
 /* sqrt(sum_squares / pairs), 0 where nothing was compared. */
 double prop_bin_rms(const prop_bin *bin);

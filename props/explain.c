@@ -68,12 +68,14 @@ prop_explanation *prop_explanation_new(const prop_model *model, uint32_t angles)
             (model->dtype != ROPE_F64 || a == PROP_ANGLE_UNROUNDED || a == PROP_ANGLE_PRODUCT))
             good = add_set(e, a, ROPE_F32);
     }
-    size_t combinations = (size_t)e->set_count * (size_t)e->arithmetics;
-    e->refuted = calloc(combinations * (size_t)model->pairs, sizeof *e->refuted);
+    size_t pairs = (size_t)e->set_count * (size_t)e->arithmetics * (size_t)model->pairs;
+    e->refuted = malloc(pairs * sizeof *e->refuted);
     if (!good || e->refuted == NULL) {
         prop_explanation_free(e);
         return NULL;
     }
+    for (size_t i = 0; i < pairs; i++)
+        e->refuted[i] = (prop_place){-1, -1, -1};
     return e;
 }
 
@@ -87,18 +89,18 @@ void prop_explanation_free(prop_explanation *e)
         free(e->sets[i].candidates);
     }
     free(e->refuted);
-    free(e->pair_data);
+    free(e->row_data);
     free(e);
 }
 
 /* ---- one token ---- */
 
 /* The pair's data of every head whose numbers are all finite. */
-static int64_t gather(prop_explanation *e, const prop_row *row, int64_t pair)
+static void gather(const prop_explanation *e, const prop_row *row, int64_t pair, gathered *g)
 {
     const prop_model *m = &e->model;
     int64_t first = prop_first_element(m, pair), distance = prop_partner_distance(m), n = 0;
-    double *data = e->pair_data;
+    double *data = g->data;
     for (int64_t h = 0; h < row->heads; h++) {
         const double *x = row->x + h * m->head_dim + first, *y = row->y + (x - row->x);
         double x0 = x[0], x1 = x[distance], y0 = y[0], y1 = y[distance];
@@ -113,16 +115,17 @@ static int64_t gather(prop_explanation *e, const prop_row *row, int64_t pair)
         data[n + 5 * row->heads] = (double)h;
         n++;
     }
-    return n;
+    g->n = n;
+    g->heads = row->heads;
+    g->asked = 0;
 }
 
-static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n, int which,
-                      int arithmetic)
+static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, gathered *g,
+                      int index)
 {
-    angle_set *set = &e->sets[which];
-    int index = which * e->arithmetics + arithmetic;
-    prop_combination *combination = &e->combinations[index];
-    bool *refuted = &e->refuted[index * e->model.pairs + pair];
+    angle_set *set = &e->sets[index / e->arithmetics];
+    int arithmetic = index % e->arithmetics;
+    const prop_combination *combination = &e->combinations[index];
     candidate *all = set->candidates + arithmetic * set->first[e->model.pairs];
     double last_change = NAN;
     judgement last = {0};
@@ -137,7 +140,7 @@ static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, in
         const double change[2] = {
             prop_angle_change(set, &e->model, pair, low - set->first[pair], row->position[pair]),
             prop_angle_change(set, &e->model, pair, high - set->first[pair], row->position[pair])};
-        together = prop_judge_range(e, row, pair, n, combination, change, &last);
+        together = prop_judge_range(e, row, pair, g, combination, change, &last);
     }
     for (int64_t i = low; i <= high; i++) {
         if (!all[i].stands)
@@ -146,7 +149,7 @@ static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, in
                                  : prop_angle_change(set, &e->model, pair, i - set->first[pair],
                                                      row->position[pair]);
         if (!together && !(change == last_change))
-            last = prop_judge_angle(e, n, combination, prop_turned(row->exact[pair], change));
+            last = prop_judge_angle(e, g, combination, prop_turned(row->exact[pair], change));
         last_change = change;
         all[i].stands = last.stands;
         any = any || last.stands;
@@ -157,39 +160,61 @@ static void feed_pair(prop_explanation *e, const prop_row *row, int64_t pair, in
             all[i].head = last.head;
         }
     }
-    if (any)
-        return;
-    *refuted = true;
-    combination->pairs_refuted++;
-    if (combination->first.token < 0)
-        combination->first = (prop_place){row->token, head, pair};
+    if (!any)
+        e->refuted[index * e->model.pairs + pair] = (prop_place){row->token, head, pair};
+}
+
+void prop_explanation_feed_pairs(prop_explanation *e, const prop_row *row, int64_t first,
+                                 int64_t end, double *data)
+{
+    int combinations = e->set_count * e->arithmetics;
+    gathered g = {.data = data};
+    for (int64_t pair = first; pair < end; pair++) {
+        bool ready = false;
+        for (int k = 0; k < combinations; k++) {
+            if (e->skip[k] || e->refuted[k * e->model.pairs + pair].token >= 0)
+                continue;
+            if (!ready)
+                gather(e, row, pair, &g);
+            ready = true;
+            if (g.n > 0)
+                feed_pair(e, row, pair, &g, k);
+        }
+    }
+}
+
+/* Once refuted, a combination matters only for the report of a failure, and there is none while
+ * another stands. */
+void prop_explanation_sync(prop_explanation *e)
+{
+    int combinations = e->set_count * e->arithmetics;
+    for (int k = 0; k < combinations; k++) {
+        prop_combination *c = &e->combinations[k];
+        c->pairs_refuted = 0;
+        for (int64_t pair = 0; pair < e->model.pairs; pair++) {
+            prop_place at = e->refuted[k * e->model.pairs + pair];
+            if (at.token < 0)
+                continue;
+            if (c->pairs_refuted++ == 0 || at.token < c->first.token)
+                c->first = at;
+        }
+    }
+    bool all = prop_explanation_refuted(e);
+    for (int k = 0; k < combinations; k++)
+        e->skip[k] = !all && e->combinations[k].pairs_refuted > 0;
 }
 
 void prop_explanation_feed(prop_explanation *e, const prop_row *row)
 {
-    if (row->heads > e->heads) {
-        double *data = realloc(e->pair_data, 6 * (size_t)row->heads * sizeof *data);
+    if (row->heads > e->row_heads) {
+        double *data = realloc(e->row_data, 6 * (size_t)row->heads * sizeof *data);
         if (data == NULL)
             abort(); /* 6 numbers a head: less than the row that the caller holds */
-        e->pair_data = data;
+        e->row_data = data;
+        e->row_heads = row->heads;
     }
-    e->heads = row->heads;
-    int combinations = e->set_count * e->arithmetics;
-    /* Once refuted, a combination matters only for the report of a failure, and there is none while
-     * another stands. */
-    bool report = prop_explanation_refuted(e);
-    for (int64_t pair = 0; pair < e->model.pairs; pair++) {
-        int64_t n = -1;
-        for (int k = 0; k < combinations; k++) {
-            if (e->refuted[k * e->model.pairs + pair] ||
-                (!report && e->combinations[k].pairs_refuted > 0))
-                continue;
-            if (n < 0)
-                n = gather(e, row, pair);
-            if (n > 0)
-                feed_pair(e, row, pair, n, k / e->arithmetics, k % e->arithmetics);
-        }
-    }
+    prop_explanation_feed_pairs(e, row, 0, e->model.pairs, e->row_data);
+    prop_explanation_sync(e);
 }
 
 /* ---- results ---- */
@@ -245,7 +270,7 @@ const prop_combination *prop_explanation_results(prop_explanation *e, int *count
 
 bool prop_explanation_stands(const prop_explanation *e, int combination, int64_t pair)
 {
-    return !e->refuted[combination * e->model.pairs + pair];
+    return e->refuted[combination * e->model.pairs + pair].token < 0;
 }
 
 double prop_explanation_frequency(const prop_explanation *e, int combination, int64_t pair)

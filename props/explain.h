@@ -119,6 +119,13 @@ void prop_explanation_free(prop_explanation *e);
  * judged by class elsewhere and skipped here. */
 void prop_explanation_feed(prop_explanation *e, const prop_row *row);
 
+/* The same for the pairs [first, end) alone, so that threads may share the pairs: those of one call
+ * are no other's. data: room for 6 numbers a head. What is known of combinations as a whole stays
+ * as it was at the last sync. */
+void prop_explanation_feed_pairs(prop_explanation *e, const prop_row *row, int64_t first,
+                                 int64_t end, double *data);
+void prop_explanation_sync(prop_explanation *e);
+
 /* Whether no combination stands any longer. */
 bool prop_explanation_refuted(const prop_explanation *e);
 

@@ -31,10 +31,28 @@ struct prop_explanation {
     angle_set sets[MAX_SETS];
     int set_count;
     prop_combination combinations[MAX_COMBINATIONS]; /* set-major */
-    bool *refuted;                                   /* [combinations][pairs] */
-    double *pair_data;                               /* [6][heads]: x0, x1, y0, y1, A |x| u, head */
-    int64_t heads;
+    prop_place *refuted; /* [combinations][pairs]: where the pair was refuted; token -1: stands */
+    bool skip[MAX_COMBINATIONS]; /* refuted, while another stands: of no interest */
+    double *row_data;            /* what prop_explanation_feed gathers in, for row_heads heads */
+    int64_t row_heads;
 };
+
+enum { STEP_ANSWERS = 8 };
+
+/* Whether S2 by one table matches the heads, and if not, which one first. */
+typedef struct {
+    float c, s;
+    bool match;
+    int64_t head;
+} step_answer;
+
+/* One token's pair, of the n heads whose numbers are all finite. */
+typedef struct {
+    int64_t n, heads;
+    double *data; /* [6][heads]: x0, x1, y0, y1, A |x| u, head */
+    step_answer answers[STEP_ANSWERS];
+    int asked;
+} gathered;
 
 /* The verdict of one candidate on one token's pair, kept so that candidates which yield the same
  * angle need one evaluation. */
@@ -61,12 +79,17 @@ double prop_angle_change(const angle_set *set, const prop_model *m, int64_t pair
 /* cos and sin of an angle that lies `change` from the exact one. */
 oracle_cos_sin_dd prop_turned(oracle_cos_sin_dd exact, double change);
 
-/* One combination with one angle against the n heads in pair_data. */
-judgement prop_judge_angle(const prop_explanation *e, int64_t n,
+/* One combination with one angle against the heads gathered. */
+judgement prop_judge_angle(const prop_explanation *e, gathered *g,
                            const prop_combination *combination, oracle_cos_sin_dd r);
 
+/* A bitwise arithmetic with one table (attention factor included) against all heads; if not, *head
+ * is the first that differs. */
+bool prop_steps_match(const prop_explanation *e, gathered *g, prop_arithmetic arithmetic, double c,
+                      double s, int64_t *head);
+
 /* 16-bit storage: whether the candidates at both ends of a range speak for all between, and how. */
-bool prop_judge_range(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n,
+bool prop_judge_range(const prop_explanation *e, const prop_row *row, int64_t pair, gathered *g,
                       const prop_combination *combination, const double change[2],
                       judgement *verdict);
 

@@ -30,13 +30,13 @@ bool prop_bitwise(prop_arithmetic a)
 }
 
 /* Against a rotation by c, s (attention factor included); all heads must agree. */
-static judgement judge_rotation(const prop_explanation *e, int64_t n, double c, double s,
+static judgement judge_rotation(const prop_explanation *e, gathered *g, double c, double s,
                                 double bound, judgement so_far)
 {
-    const double *d = e->pair_data;
-    int64_t heads = e->heads;
+    const double *d = g->data;
+    int64_t heads = g->heads;
     double allowance = prop_subnormal_allowance(e->model.dtype);
-    for (int64_t h = 0; h < n; h++) {
+    for (int64_t h = 0; h < g->n; h++) {
         double x0 = d[h], x1 = d[h + heads], unit = d[h + 4 * heads];
         double d0 = d[h + 2 * heads] - (x0 * c - x1 * s);
         double d1 = d[h + 3 * heads] - (x0 * s + x1 * c);
@@ -53,13 +53,13 @@ static judgement judge_rotation(const prop_explanation *e, int64_t n, double c, 
 }
 
 /* The same in double-double, for f64 data. */
-static judgement judge_rotation_f64(const prop_explanation *e, int64_t n, oracle_cos_sin_dd r,
+static judgement judge_rotation_f64(const prop_explanation *e, gathered *g, oracle_cos_sin_dd r,
                                     double bound, judgement so_far)
 {
-    const double *d = e->pair_data;
-    int64_t heads = e->heads;
+    const double *d = g->data;
+    int64_t heads = g->heads;
     double allowance = prop_subnormal_allowance(e->model.dtype);
-    for (int64_t h = 0; h < n; h++) {
+    for (int64_t h = 0; h < g->n; h++) {
         oracle_dd e0, e1;
         oracle_rotate(r, e->model.attention_factor, d[h], d[h + heads], &e0, &e1);
         double unit = d[h + 4 * heads];
@@ -76,89 +76,16 @@ static judgement judge_rotation_f64(const prop_explanation *e, int64_t n, oracle
     return so_far;
 }
 
-/* y0 = a - b and y1 = c + d of the arithmetic, where it is judged bit for bit. */
-static double combine(uint32_t t, prop_arithmetic arithmetic, double by_cos, double by_sin)
-{
-    bool round_cos =
-        arithmetic == PROP_ARITHMETIC_STEPS || arithmetic == PROP_ARITHMETIC_PRODUCTS ||
-        arithmetic == PROP_ARITHMETIC_COS_PRODUCT || arithmetic == PROP_ARITHMETIC_ONLY_COS_PRODUCT;
-    bool round_sin =
-        arithmetic == PROP_ARITHMETIC_STEPS || arithmetic == PROP_ARITHMETIC_PRODUCTS ||
-        arithmetic == PROP_ARITHMETIC_SIN_PRODUCT || arithmetic == PROP_ARITHMETIC_ONLY_SIN_PRODUCT;
-    return prop_round(t, (round_cos ? prop_round(t, by_cos) : by_cos) +
-                             (round_sin ? prop_round(t, by_sin) : by_sin));
-}
-
-/* Whether y is what the format cuts value to, value uncertain by slack. */
-static bool cut_off(uint32_t t, double value, double slack, double y)
-{
-    if (fabs(value) <= slack)
-        return fabs(y) <= slack;
-    double lower = fabs(value) - slack, spacing = prop_spacing(t, lower);
-    return (y == 0 || (signbit(y) != 0) == (signbit(value) != 0)) &&
-           fabs(y) >= floor(lower / spacing) * spacing && fabs(y) <= fabs(value) + slack;
-}
-
-/* Every step rounded, on 16-bit data and tables: products are exact in f32, and so is the sum but
- * for bits below half a unit of storage, which an f32 rounding keeps on their side (24 >= 2 * 11 +
- * 2 bits). */
-static bool every_step_matches(const prop_explanation *e, int64_t n, float c, float s,
-                               int64_t *head)
-{
-    const double *d = e->pair_data;
-    int64_t heads = e->heads;
-    uint32_t t = e->model.dtype;
-    for (int64_t h = 0; h < n; h++) {
-        float x0 = (float)d[h], x1 = (float)d[h + heads];
-        float y0 = prop_round_f32(t, prop_round_f32(t, x0 * c) - prop_round_f32(t, x1 * s));
-        float y1 = prop_round_f32(t, prop_round_f32(t, x1 * c) + prop_round_f32(t, x0 * s));
-        if ((double)y0 != d[h + 2 * heads] || (double)y1 != d[h + 3 * heads]) {
-            *head = (int64_t)d[h + 5 * heads];
-            return false;
-        }
-    }
-    return true;
-}
-
-/* All heads bit for bit (zeros without sign). */
-static bool steps_match(const prop_explanation *e, int64_t n, prop_arithmetic arithmetic, double c,
-                        double s, int64_t *head)
-{
-    const double *d = e->pair_data;
-    int64_t heads = e->heads;
-    uint32_t t = e->model.dtype;
-    bool cut =
-        arithmetic == PROP_ARITHMETIC_TRUNCATED || arithmetic == PROP_ARITHMETIC_TABLE_TRUNCATED;
-    for (int64_t h = 0; h < n; h++) {
-        double x0 = d[h], x1 = d[h + heads], y0 = d[h + 2 * heads], y1 = d[h + 3 * heads];
-        bool match;
-        if (cut) {
-            /* cos, sin and the f32 arithmetic: 3 u of f32, of the pair's norm */
-            double slack = 3 * 0x1p-24 * (fabs(x0) + fabs(x1)) * e->attention_factor;
-            match =
-                cut_off(t, x0 * c - x1 * s, slack, y0) && cut_off(t, x0 * s + x1 * c, slack, y1);
-        } else {
-            match = combine(t, arithmetic, x0 * c, -x1 * s) == y0 &&
-                    combine(t, arithmetic, x1 * c, x0 * s) == y1;
-        }
-        if (!match) {
-            *head = (int64_t)d[h + 5 * heads];
-            return false;
-        }
-    }
-    return true;
-}
-
 /* In place with one element overwritten before its partner has read it: what was read is y itself.
  * Each component within the contract of what it was made from. */
-static judgement judge_overwritten(const prop_explanation *e, int64_t n, bool first, double c,
+static judgement judge_overwritten(const prop_explanation *e, gathered *g, bool first, double c,
                                    double s, double bound)
 {
-    const double *d = e->pair_data;
-    int64_t heads = e->heads;
+    const double *d = g->data;
+    int64_t heads = g->heads;
     double allowance = prop_subnormal_allowance(e->model.dtype);
     judgement j = {.stands = true, .head = -1};
-    for (int64_t h = 0; h < n && j.stands; h++) {
+    for (int64_t h = 0; h < g->n && j.stands; h++) {
         double x0 = d[h], x1 = d[h + heads], y0 = d[h + 2 * heads], y1 = d[h + 3 * heads];
         double a = first ? y0 : x0, b = first ? x1 : y1; /* what the later component reads */
         double d0 = y0 - (x0 * c - b * s), d1 = y1 - (a * s + x1 * c);
@@ -189,7 +116,7 @@ static int table_values(bool rounded, uint32_t dtype, double exact, int ulps, do
 }
 
 /* Against every table that the exact cos and sin may have been rounded to. */
-static judgement judge_table(const prop_explanation *e, int64_t n,
+static judgement judge_table(const prop_explanation *e, gathered *g,
                              const prop_combination *combination, oracle_cos_sin_dd r)
 {
     prop_arithmetic arithmetic = combination->arithmetic;
@@ -207,12 +134,10 @@ static judgement judge_table(const prop_explanation *e, int64_t n,
     for (int i = 0; i < cs && !(best.stands && prop_bitwise(arithmetic)); i++)
         for (int j = 0; j < ss; j++) {
             judgement one = {.stands = true, .head = -1};
-            if (arithmetic == PROP_ARITHMETIC_STEPS && e->model.input_dtype == e->model.dtype)
-                one.stands = every_step_matches(e, n, (float)c[i], (float)s[j], &one.head);
-            else if (prop_bitwise(arithmetic))
-                one.stands = steps_match(e, n, arithmetic, c[i], s[j], &one.head);
+            if (prop_bitwise(arithmetic))
+                one.stands = prop_steps_match(e, g, arithmetic, c[i], s[j], &one.head);
             else
-                one = judge_rotation(e, n, c[i], s[j], combination->bound_u, one);
+                one = judge_rotation(e, g, c[i], s[j], combination->bound_u, one);
             if ((one.stands && !best.stands) ||
                 (one.stands == best.stands && one.error_u < best.error_u))
                 best = one;
@@ -220,7 +145,7 @@ static judgement judge_table(const prop_explanation *e, int64_t n,
     return best;
 }
 
-judgement prop_judge_angle(const prop_explanation *e, int64_t n,
+judgement prop_judge_angle(const prop_explanation *e, gathered *g,
                            const prop_combination *combination, oracle_cos_sin_dd r)
 {
     judgement fresh = {.stands = true, .head = -1};
@@ -228,14 +153,14 @@ judgement prop_judge_angle(const prop_explanation *e, int64_t n,
     switch (combination->arithmetic) {
     case PROP_ARITHMETIC_ONE_ROUNDING:
         if (e->model.dtype == ROPE_F64)
-            return judge_rotation_f64(e, n, r, combination->bound_u, fresh);
-        return judge_rotation(e, n, a * r.cos.hi, a * r.sin.hi, combination->bound_u, fresh);
+            return judge_rotation_f64(e, g, r, combination->bound_u, fresh);
+        return judge_rotation(e, g, a * r.cos.hi, a * r.sin.hi, combination->bound_u, fresh);
     case PROP_ARITHMETIC_FIRST_OVERWRITTEN:
     case PROP_ARITHMETIC_SECOND_OVERWRITTEN:
-        return judge_overwritten(e, n, combination->arithmetic == PROP_ARITHMETIC_FIRST_OVERWRITTEN,
+        return judge_overwritten(e, g, combination->arithmetic == PROP_ARITHMETIC_FIRST_OVERWRITTEN,
                                  a * r.cos.hi, a * r.sin.hi, combination->bound_u);
     default:
-        return judge_table(e, n, combination, r);
+        return judge_table(e, g, combination, r);
     }
 }
 
@@ -256,7 +181,7 @@ static void tables_of(const prop_explanation *e, oracle_cos_sin_dd r, double tab
  * below a unit of storage, those at both ends speak for all between: with equal tables alike, since
  * cos and sin move one way between them; by S0 if the whole change fits into what the contract
  * leaves. False: each must be asked. */
-bool prop_judge_range(prop_explanation *e, const prop_row *row, int64_t pair, int64_t n,
+bool prop_judge_range(const prop_explanation *e, const prop_row *row, int64_t pair, gathered *g,
                       const prop_combination *combination, const double change[2],
                       judgement *verdict)
 {
@@ -272,13 +197,13 @@ bool prop_judge_range(prop_explanation *e, const prop_row *row, int64_t pair, in
         tables_of(e, high, tables[1]);
         if (memcmp(tables[0], tables[1], sizeof tables[0]) != 0)
             return false;
-        *verdict = prop_judge_angle(e, n, combination, low);
+        *verdict = prop_judge_angle(e, g, combination, low);
         return true;
     }
     if (combination->arithmetic != PROP_ARITHMETIC_ONE_ROUNDING)
         return false;
-    judgement one = prop_judge_angle(e, n, combination, low);
-    judgement other = prop_judge_angle(e, n, combination, high);
+    judgement one = prop_judge_angle(e, g, combination, low);
+    judgement other = prop_judge_angle(e, g, combination, high);
     *verdict = one.error_u > other.error_u ? one : other;
     return one.stands && other.stands && verdict->error_u + range / e->u <= combination->bound_u;
 }

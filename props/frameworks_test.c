@@ -70,7 +70,7 @@ static bool judged_right(const framework_case *c, bool open)
     const uint32_t all = (1u << PROP_ANGLES) - 1;
     if (!rope_spec_parse(c->spec, &spec, &error) ||
         !prop_dump_open(c->input, c->output, c->positions, PROP_LAYOUT_DEFAULT, &dump, &error) ||
-        !prop_dump_check(&dump, &spec, all, 0, NULL, NULL, &verdict, &error) ||
+        !prop_dump_check(&dump, &spec, &(prop_check_options){.angles = all}, &verdict, &error) ||
         !prop_sample_read(&dump, &sample, &error) ||
         !prop_identify(&sample, open ? NULL : &spec, all, &identity, &error)) {
         print_message("# %s: %s\n", c->name, error.text);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "impl/registry.h"
 #include "impl/spec/presets.h"
@@ -11,10 +12,11 @@
 
 static const char synopsis[] =
     "check --input X.npy --output Y.npy --positions P --spec S [--layout L] [--angle any|f64] "
-    "[--input-k XK.npy --output-k YK.npy] [--csv[=FILE]]";
+    "[--input-k XK.npy --output-k YK.npy] [--jobs N] [--csv[=FILE]]";
 
 typedef struct {
-    const char *input, *output, *input_k, *output_k, *positions, *spec, *layout, *angle, *csv;
+    const char *input, *output, *input_k, *output_k, *positions, *spec, *layout, *angle, *jobs,
+        *csv;
 } arguments;
 
 static void on_progress(void *context, double done)
@@ -196,6 +198,9 @@ static bool check_one(const arguments *a, const char *input, const char *output,
 {
     prop_layout layout = PROP_LAYOUT_DEFAULT;
     uint32_t angles = (1u << PROP_ANGLES) - 1;
+    int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    if (a->jobs != NULL && !front_int64(a->jobs, "--jobs", 1, 256, &jobs, error))
+        return false;
     if (a->angle != NULL && strcmp(a->angle, "f64") == 0)
         angles = 1u << PROP_ANGLE_EXACT;
     else if (a->angle != NULL && strcmp(a->angle, "any") != 0)
@@ -207,8 +212,12 @@ static bool check_one(const arguments *a, const char *input, const char *output,
         return false;
     front_progress progress;
     front_progress_begin(&progress, "check", 1);
-    bool good = prop_dump_check(&dump, spec, angles, preset_length(a->spec), on_progress, &progress,
-                                verdict, error);
+    prop_check_options options = {.angles = angles,
+                                  .trained_length = preset_length(a->spec),
+                                  .jobs = (int)jobs,
+                                  .progress = on_progress,
+                                  .context = &progress};
+    bool good = prop_dump_check(&dump, spec, &options, verdict, error);
     front_progress_end(&progress);
     prop_dump_close(&dump);
     return good;
@@ -288,6 +297,10 @@ int verb_check(int argc, char **argv)
          .help = "the same of k, judged together with q",
          .value = &a.input_k},
         {.name = "output-k", .argument = "YK", .help = "", .value = &a.output_k},
+        {.name = "jobs",
+         .argument = "N",
+         .help = "threads; default: as many as there are processors",
+         .value = &a.jobs},
         {.name = "csv",
          .argument = "[FILE]",
          .help = "errors by pair and by position as CSV",
