@@ -164,46 +164,31 @@ AVX2 INLINE __m256 twice(const float *four)
     return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(four)), lanes);
 }
 
-/* 32 half pairs: c and s stay in registers while the heads pass by. */
-AVX2 INLINE void half_32(rows r, const float *c, const float *s)
+/* Up to 32 half pairs: c and s stay in registers while the heads pass by. */
+AVX2 INLINE void half_vectors(rows r, const float *cosines, const float *sines, const int vectors)
 {
-    __m256 c0 = _mm256_loadu_ps(c), c1 = _mm256_loadu_ps(c + 8);
-    __m256 c2 = _mm256_loadu_ps(c + 16), c3 = _mm256_loadu_ps(c + 24);
-    __m256 s0 = _mm256_loadu_ps(s), s1 = _mm256_loadu_ps(s + 8);
-    __m256 s2 = _mm256_loadu_ps(s + 16), s3 = _mm256_loadu_ps(s + 24);
-    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        half_one(r, 0, c0, s0);
-        half_one(r, 8, c1, s1);
-        half_one(r, 16, c2, s2);
-        half_one(r, 24, c3, s3);
+    __m256 c[4], s[4];
+    for (int v = 0; v < vectors; v++) {
+        c[v] = _mm256_loadu_ps(cosines + 8 * v);
+        s[v] = _mm256_loadu_ps(sines + 8 * v);
     }
-}
-
-AVX2 INLINE void half_8(rows r, const float *c, const float *s)
-{
-    __m256 c0 = _mm256_loadu_ps(c), s0 = _mm256_loadu_ps(s);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
-        half_one(r, 0, c0, s0);
+        for (int v = 0; v < vectors; v++)
+            half_one(r, 8 * v, c[v], s[v]);
 }
 
-/* 16 adjacent pairs, as half_32. */
-AVX2 INLINE void adjacent_16(rows r, const float *c, const float *s)
+/* Up to 20 adjacent pairs, as half_vectors. */
+AVX2 INLINE void adjacent_vectors(rows r, const float *cosines, const float *sines,
+                                  const int vectors)
 {
-    __m256 c0 = twice(c), c1 = twice(c + 4), c2 = twice(c + 8), c3 = twice(c + 12);
-    __m256 s0 = twice(s), s1 = twice(s + 4), s2 = twice(s + 8), s3 = twice(s + 12);
-    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        adjacent_one(r, 0, c0, s0);
-        adjacent_one(r, 8, c1, s1);
-        adjacent_one(r, 16, c2, s2);
-        adjacent_one(r, 24, c3, s3);
+    __m256 c[5], s[5];
+    for (int v = 0; v < vectors; v++) {
+        c[v] = twice(cosines + 4 * v);
+        s[v] = twice(sines + 4 * v);
     }
-}
-
-AVX2 INLINE void adjacent_4(rows r, const float *c, const float *s)
-{
-    __m256 c0 = twice(c), s0 = twice(s);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
-        adjacent_one(r, 0, c0, s0);
+        for (int v = 0; v < vectors; v++)
+            adjacent_one(r, 8 * v, c[v], s[v]);
 }
 
 /* Exactly 4, 2 or 1 elements. */
@@ -249,12 +234,109 @@ AVX2 INLINE void adjacent_few(rows r, const float *cosines, const float *sines, 
     }
 }
 
+/* Four elements of each of two heads. */
+AVX2 INLINE __m256 load_two(const float *first, const float *second)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(first)), _mm_loadu_ps(second),
+                                1);
+}
+
+AVX2 INLINE void store_two(float *first, float *second, __m256 v)
+{
+    _mm_storeu_ps(first, _mm256_castps256_ps128(v));
+    _mm_storeu_ps(second, _mm256_extractf128_ps(v, 1));
+}
+
+/* Some vectors and 4 half pairs more, these of two heads in a vector. */
+AVX2 INLINE void half_4(rows r, const float *cosines, const float *sines, const int vectors)
+{
+    __m256 c[4], s[4];
+    for (int v = 0; v < vectors; v++) {
+        c[v] = _mm256_loadu_ps(cosines + 8 * v);
+        s[v] = _mm256_loadu_ps(sines + 8 * v);
+    }
+    const int64_t at = 8 * vectors;
+    __m256 ct = _mm256_broadcast_ps((const __m128 *)(const void *)(cosines + at));
+    __m256 st = _mm256_broadcast_ps((const __m128 *)(const void *)(sines + at));
+    for (; r.heads >= 2; r.heads -= 2, r.x += 2 * r.x_stride, r.y += 2 * r.y_stride) {
+        rows second = r;
+        second.x += r.x_stride;
+        second.y += r.y_stride;
+        for (int v = 0; v < vectors; v++)
+            half_one(r, 8 * v, c[v], s[v]);
+        for (int v = 0; v < vectors; v++)
+            half_one(second, 8 * v, c[v], s[v]);
+        __m256 x0 = load_two(r.x + at, second.x + at);
+        __m256 x1 = load_two(r.x + r.partner + at, second.x + r.partner + at);
+        store_two(r.y + at, second.y + at, _mm256_fmsub_ps(x0, ct, _mm256_mul_ps(x1, st)));
+        store_two(r.y + r.partner + at, second.y + r.partner + at,
+                  _mm256_fmadd_ps(x1, ct, _mm256_mul_ps(x0, st)));
+    }
+    if (r.heads == 0)
+        return;
+    for (int v = 0; v < vectors; v++)
+        half_one(r, 8 * v, c[v], s[v]);
+    half_few(advance(r, at), cosines + at, sines + at, 4);
+}
+
+/* Some vectors and 2 adjacent pairs more, these of two heads in a vector. */
+AVX2 INLINE void adjacent_2(rows r, const float *cosines, const float *sines, const int vectors)
+{
+    __m256 c[5], s[5];
+    for (int v = 0; v < vectors; v++) {
+        c[v] = twice(cosines + 4 * v);
+        s[v] = twice(sines + 4 * v);
+    }
+    const int64_t at = 4 * vectors;
+    __m128 c2 = load_few(cosines + at, 2), s2 = load_few(sines + at, 2);
+    c2 = _mm_unpacklo_ps(c2, c2);
+    s2 = _mm_unpacklo_ps(s2, s2);
+    __m256 ct = _mm256_set_m128(c2, c2), st = _mm256_set_m128(s2, s2);
+    for (; r.heads >= 2; r.heads -= 2, r.x += 2 * r.x_stride, r.y += 2 * r.y_stride) {
+        rows second = r;
+        second.x += r.x_stride;
+        second.y += r.y_stride;
+        for (int v = 0; v < vectors; v++)
+            adjacent_one(r, 8 * v, c[v], s[v]);
+        for (int v = 0; v < vectors; v++)
+            adjacent_one(second, 8 * v, c[v], s[v]);
+        __m256 z = load_two(r.x + 2 * at, second.x + 2 * at);
+        __m256 product = _mm256_mul_ps(_mm256_permute_ps(z, 0xb1), st);
+        store_two(r.y + 2 * at, second.y + 2 * at, _mm256_fmaddsub_ps(z, ct, product));
+    }
+    if (r.heads == 0)
+        return;
+    for (int v = 0; v < vectors; v++)
+        adjacent_one(r, 8 * v, c[v], s[v]);
+    adjacent_few(advance(r, 2 * at), cosines + at, sines + at, 2);
+}
+
+/* Whole vectors, and 4 half pairs more where `four`, in one pass over the heads. */
+AVX2 INLINE void half_pass(rows r, const float *c, const float *s, const int vectors, bool four)
+{
+    if (four)
+        half_4(r, c, s, vectors);
+    else if (vectors > 0)
+        half_vectors(r, c, s, vectors);
+}
+
 AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count)
 {
-    int64_t i = 0;
-    if (count & 4)
-        half_few(r, c, s, 4);
-    i += count & 4;
+    const bool four = (count & 4) != 0;
+    switch (count / 8) {
+    case 3:
+        half_pass(r, c, s, 3, four);
+        break;
+    case 2:
+        half_pass(r, c, s, 2, four);
+        break;
+    case 1:
+        half_pass(r, c, s, 1, four);
+        break;
+    default:
+        half_pass(r, c, s, 0, four);
+    }
+    int64_t i = count & ~INT64_C(3);
     if (count & 2)
         half_few(advance(r, i), c + i, s + i, 2);
     i += count & 2;
@@ -262,33 +344,60 @@ AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count
         half_few(advance(r, i), c + i, s + i, 1);
 }
 
-AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+/* Whole vectors, and 2 adjacent pairs more where `two`, in one pass over the heads. */
+AVX2 INLINE void adjacent_pass(rows r, const float *c, const float *s, const int vectors, bool two)
 {
-    if (count & 2)
-        adjacent_few(r, c, s, 2);
-    if (count & 1)
-        adjacent_few(advance(r, 2 * (count & 2)), c + (count & 2), s + (count & 2), 1);
+    if (two)
+        adjacent_2(r, c, s, vectors);
+    else if (vectors > 0)
+        adjacent_vectors(r, c, s, vectors);
 }
 
-/* Rows that the cache holds: c and s in registers. */
+AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+{
+    const bool two = (count & 2) != 0;
+    switch (count / 4) {
+    case 5:
+        adjacent_pass(r, c, s, 5, two);
+        break;
+    case 4:
+        adjacent_pass(r, c, s, 4, two);
+        break;
+    case 3:
+        adjacent_pass(r, c, s, 3, two);
+        break;
+    case 2:
+        adjacent_pass(r, c, s, 2, two);
+        break;
+    case 1:
+        adjacent_pass(r, c, s, 1, two);
+        break;
+    default:
+        adjacent_pass(r, c, s, 0, two);
+    }
+    int64_t i = count & ~INT64_C(1);
+    if (count & 1)
+        adjacent_few(advance(r, 2 * i), c + i, s + i, 1);
+}
+
+/* Rows that the cache holds: few passes over the heads, each of as many vectors as registers can
+ * keep the c and s of. */
 AVX2 INLINE void half_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     for (; count - i >= 32; i += 32)
-        half_32(advance(r, i), c + i, s + i);
-    for (; count - i >= 8; i += 8)
-        half_8(advance(r, i), c + i, s + i);
-    half_rest(advance(r, i), c + i, s + i, count - i);
+        half_vectors(advance(r, i), c + i, s + i, 4);
+    if (i < count)
+        half_rest(advance(r, i), c + i, s + i, count - i);
 }
 
 AVX2 INLINE void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
-    for (; count - i >= 16; i += 16)
-        adjacent_16(advance(r, 2 * i), c + i, s + i);
-    for (; count - i >= 4; i += 4)
-        adjacent_4(advance(r, 2 * i), c + i, s + i);
-    adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
+    for (; count - i >= 24 || count - i == 16; i += 16)
+        adjacent_vectors(advance(r, 2 * i), c + i, s + i, 4);
+    if (i < count)
+        adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
 }
 
 /* How a tensor is walked. */
