@@ -246,6 +246,31 @@ void report_section_properties(FILE *out, const report_model *model)
 
 /* ---- worst cases ---- */
 
+/* Some figures have no input: sums over a row of ones, comparisons of bits. */
+static void put_inputs(FILE *out, report_row row)
+{
+    const char *x0 = report_text(row, "worst_x0"), *x1 = report_text(row, "worst_x1");
+    bool both_zero = strcmp(x0, "0x0p+0") == 0 && (*x1 == '\0' || strcmp(x1, "0x0p+0") == 0);
+    if (*x0 == '\0' || both_zero) {
+        fputs("–", out);
+        return;
+    }
+    report_put_code(out, x0);
+    if (*x1 != '\0') {
+        fputs(" ", out);
+        report_put_code(out, x1);
+    }
+}
+
+/* A figure to show, or a failure: where bits were compared and agree there is none. */
+static bool is_worth_showing(report_row row)
+{
+    if (row.table == NULL || isnan(report_number(row, "max_error_u")))
+        return false;
+    return report_number(row, "max_error_u") > 0 ||
+           strcmp(report_text(row, "verdict"), "pass") != 0;
+}
+
 void report_section_worst(FILE *out, const report_model *model)
 {
     size_t properties;
@@ -253,8 +278,9 @@ void report_section_worst(FILE *out, const report_model *model)
         report_distinct(&model->verify, "property", is_judged, NULL, &properties);
     fputs(
         "## Worst cases\n\nFor each kernel and property, the case that failed, or else the one of "
-        "the largest error (in the unit of the property). Inputs are hex floats; a replay line "
-        "repeats what failed.\n\n",
+        "the largest error (in the unit of the property); where all results agreed there is no "
+        "line. "
+        "Inputs are hex floats; a replay line repeats what failed.\n\n",
         out);
     report_table(out, "kernel|property|dtype|spec|pairing|>position|>pair|x0, x1|>error|>tolerance|"
                       "replay");
@@ -262,7 +288,7 @@ void report_section_worst(FILE *out, const report_model *model)
         for (size_t p = 0; p < properties; p++) {
             const cut c = {.kernel = model->kernels[k], .property = property[p]};
             report_row row = add_up(&model->verify, &c).worst;
-            if (row.table == NULL || isnan(report_number(row, "max_error_u")))
+            if (!is_worth_showing(row))
                 continue;
             static const char *const columns[] = {"kernel", "property", "dtype", "spec", "pairing"};
             for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -272,13 +298,11 @@ void report_section_worst(FILE *out, const report_model *model)
                 fputc(' ', out);
             }
             fputs("| ", out);
-            report_put_number(out, report_number(row, "worst_position"), 12);
+            report_put(out, report_text(row, "worst_position"));
             fputs(" | ", out);
-            report_put_number(out, report_number(row, "worst_pair"), 12);
+            report_put(out, report_text(row, "worst_pair"));
             fputs(" | ", out);
-            report_put_code(out, report_text(row, "worst_x0"));
-            fputs(" ", out);
-            report_put_code(out, report_text(row, "worst_x1"));
+            put_inputs(out, row);
             fputs(" | ", out);
             report_put_number(out, report_number(row, "max_error_u"), 5);
             fputs(" | ", out);
