@@ -24,6 +24,7 @@
 #include "impl/rope.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { BLOCK = 256 }; /* pairs whose cos and sin are kept for all heads of a token */
@@ -45,7 +46,8 @@ static float frequency_ratio(const rope_spec *spec)
 static float frequency_factor(const rope_plan_args *args, int64_t pair)
 {
     const rope_spec *spec = args->spec;
-    if (spec->scaling == ROPE_SCALING_NONE && !spec->exponent_by_head &&
+    bool axial = spec->axes == ROPE_AXES_HEIGHT_WIDTH || spec->axes == ROPE_AXES_WIDTH_HEIGHT;
+    if (spec->scaling == ROPE_SCALING_NONE && !axial && !spec->exponent_by_head &&
         spec->inv_freq.count == 0 && spec->divisors.count == 0)
         return 1;
     double base = spec->base > 1 ? spec->base : 1;

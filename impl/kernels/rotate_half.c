@@ -66,8 +66,9 @@ static bool table_size(const rope_plan_args *args, int64_t *width, size_t *start
 static float inverse_frequency(const rope_plan_args *args, int64_t pair)
 {
     const rope_spec *spec = args->spec;
-    if (spec->scaling != ROPE_SCALING_NONE || spec->exponent_by_head || spec->inv_freq.count > 0 ||
-        spec->divisors.count > 0)
+    bool axial = spec->axes == ROPE_AXES_HEIGHT_WIDTH || spec->axes == ROPE_AXES_WIDTH_HEIGHT;
+    if (spec->scaling != ROPE_SCALING_NONE || axial || spec->exponent_by_head ||
+        spec->inv_freq.count > 0 || spec->divisors.count > 0)
         return (float)args->frequency_hi[pair];
     return 1.0f / powf((float)spec->base, (float)(2 * pair) / (float)spec->rotary_dim);
 }
