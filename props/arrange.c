@@ -16,7 +16,7 @@ void prop_case_arrange(const prop_subject *s, prop_case *c, uint64_t index)
         {{.place = PROP_PLACE_END}, {.place = PROP_PLACE_START}, false, 0},
         {{.place = PROP_PLACE_START}, {.place = PROP_PLACE_END}, false, 1},
         {{.place = PROP_PLACE_END}, {.place = PROP_PLACE_END}, true, 0},
-        {{.place = PROP_PLACE_ROWS}, {.place = PROP_PLACE_ROWS}, false, 0},
+        {{.place = PROP_PLACE_ROWS}, {.place = PROP_PLACE_ROWS}, false, 61},
         {{.place = PROP_PLACE_END, .token_gap = 5, .head_gap = 3, .shift = 1},
          {.place = PROP_PLACE_START, .token_gap = 1, .head_gap = 7, .shift = 3},
          false,
@@ -30,7 +30,7 @@ void prop_case_arrange(const prop_subject *s, prop_case *c, uint64_t index)
          false,
          0},
         {{.place = PROP_PLACE_FAR_TOKENS}, {.place = PROP_PLACE_START}, false, 0},
-        {{.place = PROP_PLACE_END}, {.place = PROP_PLACE_FAR_TOKENS}, false, 0},
+        {{.place = PROP_PLACE_END}, {.place = PROP_PLACE_FAR_TOKENS}, false, 1027},
         {{.place = PROP_PLACE_ROWS}, {.place = PROP_PLACE_ROWS}, true, 0},
         {{.place = PROP_PLACE_FAR_HEADS}, {.place = PROP_PLACE_FAR_HEADS}, false, 0},
     };

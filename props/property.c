@@ -114,8 +114,9 @@ const prop_property prop_untouched_property = {
 
 const prop_property prop_environment_property = {
     .name = "environment",
-    .statement = "rounding mode, exception masks, flush-to-zero and the x87 control word are after "
-                 "plan, apply and destroy as they were before",
+    .statement =
+        "rounding mode, exception masks, flush-to-zero, x87 control word and stack and the "
+        "direction flag are after plan, apply and destroy as they were before",
     .every_call = true,
     .count = no_cases,
 };

@@ -159,7 +159,8 @@ const prop_property prop_batch_property = {
 
 /* ---- reuse ---- */
 
-enum { MANY_CALLS = 128 };
+/* More than a call counter of 8 bits lasts. */
+enum { MANY_CALLS = 320 };
 
 static bool generate_reuse(const prop_subject *s, int64_t index, prop_case *c)
 {

@@ -15,7 +15,7 @@ static void control_write(unsigned long value)
 {
     _mm_setcsr((unsigned)value);
 }
-static const unsigned long flush_bits = 0x8040;
+static const unsigned long flush_bits = 0x8040, overflow_mask = 0x400;
 #elif defined(__aarch64__)
 static unsigned long control_read(void)
 {
@@ -27,7 +27,7 @@ static void control_write(unsigned long value)
 {
     __asm__ volatile("msr fpcr, %0" : : "r"(value));
 }
-static const unsigned long flush_bits = 1ul << 24;
+static const unsigned long flush_bits = 1ul << 24, overflow_mask = 0;
 #else
 #error "no flush-to-zero control known for this architecture"
 #endif
@@ -70,3 +70,58 @@ static void round_plan(rope_plan *p)
 }
 static const mutant_hooks plan_rounding_mode_hooks = {.alter = round_plan};
 MUTATION(plan_rounding_mode, "FRAUD", "plan leaves the rounding mode at upward");
+
+/* What only x86 has; elsewhere a named skip. */
+#if defined(__x86_64__)
+#define X86_ONLY NULL
+#define X86(...) __asm__ volatile(__VA_ARGS__)
+#else
+#define X86_ONLY "an x86 processor"
+#define X86(...) (void)0
+#endif
+
+static rope_status apply_mmx(const rope_plan *p, const rope_view *x, const rope_view *y,
+                             const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    X86("pxor %mm0, %mm0");
+    return status;
+}
+static const mutant_hooks mmx_state_left_hooks = {.apply = apply_mmx};
+MUTATION(mmx_state_left, "FRAUD", "uses MMX and leaves out EMMS: the x87 stack is full",
+         .waits_for = X86_ONLY);
+
+static rope_status apply_backwards(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                   const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    X86("std");
+    return status;
+}
+static const mutant_hooks direction_flag_left_hooks = {.apply = apply_backwards};
+MUTATION(direction_flag_left, "FRAUD", "leaves the direction flag set", .waits_for = X86_ONLY);
+
+/* The x87 unit alone: MXCSR keeps its own rounding and precision. */
+static rope_status apply_x87(const rope_plan *p, const rope_view *x, const rope_view *y,
+                             const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    unsigned short precision_53 = 0x27f;
+    (void)precision_53;
+    X86("fldcw %0" : : "m"(precision_53));
+    return status;
+}
+static const mutant_hooks x87_precision_left_hooks = {.apply = apply_x87};
+MUTATION(x87_precision_left, "FRAUD", "leaves the x87 unit at 53 bits, as DirectX did",
+         .waits_for = X86_ONLY);
+
+static rope_status apply_trapping(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                  const int64_t *positions, int64_t position_stride)
+{
+    rope_status status = mutant_honest(p, x, y, positions, position_stride);
+    control_write(control_read() & ~overflow_mask);
+    return status;
+}
+static const mutant_hooks exception_unmasked_hooks = {.apply = apply_trapping};
+MUTATION(exception_unmasked, "FRAUD", "leaves the overflow exception unmasked: a later one traps",
+         .waits_for = X86_ONLY);

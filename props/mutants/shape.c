@@ -82,6 +82,17 @@ static const mutant_hooks position_stride_ignored_hooks = {.row = mutant_rotate_
                                                            .apply = apply_packed_positions};
 MUTATION(position_stride_ignored, "F29", "position_stride is ignored");
 
+/* A stride kept in a type that holds what callers had so far. */
+static rope_status apply_stride_capped(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                       const int64_t *positions, int64_t position_stride)
+{
+    int64_t most = (int64_t)p->args.axis_count + 2;
+    return mutant_loop(p, x, y, positions, position_stride < most ? position_stride : most);
+}
+static const mutant_hooks position_stride_capped_hooks = {.row = mutant_rotate_row,
+                                                          .apply = apply_stride_capped};
+MUTATION(position_stride_capped, "F29", "a position_stride above axes + 2 is taken as axes + 2");
+
 /* 32-bit products and sums, wrapping: what `int` indices do in practice. */
 static int64_t index_32(int64_t token, int64_t token_stride, int64_t head, int64_t head_stride)
 {

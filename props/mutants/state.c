@@ -43,17 +43,31 @@ static void reuse_frequencies(rope_plan *p)
 static const mutant_hooks plan_cached_hooks = {.alter = reuse_frequencies};
 MUTATION(plan_cached, "F25", "a plan takes the frequencies of an earlier one of as many pairs");
 
-/* The 100th call on a plan leaves a zero. */
-static rope_status apply_hundred(const rope_plan *p, const rope_view *x, const rope_view *y,
-                                 const int64_t *positions, int64_t position_stride)
+/* The 100th call on a plan leaves a zero; or a later one. */
+static rope_status apply_until(int64_t calls, const rope_plan *p, const rope_view *x,
+                               const rope_view *y, const int64_t *positions,
+                               int64_t position_stride)
 {
     rope_status status = mutant_honest(p, x, y, positions, position_stride);
-    if (++mutant_mutable(p)->calls >= 100 && status == ROPE_OK && x->tokens > 0 && x->heads > 0)
+    if (++mutant_mutable(p)->calls >= calls && status == ROPE_OK && x->tokens > 0 && x->heads > 0)
         *mutant_row_of(y, 0, 0) = 0;
     return status;
 }
+static rope_status apply_hundred(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride)
+{
+    return apply_until(100, p, x, y, positions, position_stride);
+}
 static const mutant_hooks hundredth_call_hooks = {.apply = apply_hundred};
 MUTATION(hundredth_call, "FRAUD", "from the 100th call on a plan, the first element is 0");
+
+static rope_status apply_three_hundred(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                       const int64_t *positions, int64_t position_stride)
+{
+    return apply_until(300, p, x, y, positions, position_stride);
+}
+static const mutant_hooks late_call_hooks = {.apply = apply_three_hundred};
+MUTATION(late_call, "FRAUD", "from the 300th call on a plan, the first element is 0");
 
 /* Writes what it computed the time before; the first time, the right thing. */
 static rope_status apply_late(const rope_plan *p, const rope_view *x, const rope_view *y,
