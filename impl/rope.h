@@ -151,7 +151,8 @@ typedef struct rope_plan_args {
     double attention_factor; /* A, > 0 */
 } rope_plan_args;
 
-/* A tensor [tokens][heads][head_dim]; element stride 1, aligned to one element only. */
+/* A tensor [tokens][heads][head_dim]; element stride 1, aligned to one element only. tokens or
+ * heads may be 0: there is no row then, nothing is read or written, and data may be NULL. */
 typedef struct rope_view {
     void *data;
     int64_t tokens, heads;
@@ -187,7 +188,8 @@ typedef struct rope_pipeline {
 } rope_pipeline;
 
 /* A rotation kernel. Plans are immutable and shared between threads; apply is reentrant, allocates
- * nothing, starts no thread, and leaves the floating-point environment as it found it. */
+ * nothing, starts no thread, opens no file, and leaves the floating-point environment (and, on x86,
+ * the x87 stack and the direction flag) as it found it. A plan that fails keeps nothing. */
 typedef struct rope_kernel {
     rope_header header;     /* kind ROPE_ROTATION */
     const char *name;       /* = file name = symbol suffix; [a-z0-9_]+ */
@@ -201,21 +203,26 @@ typedef struct rope_kernel {
     rope_status (*plan)(const rope_plan_args *args, rope_plan **plan);
 
     /* Rotates [rotary_offset, rotary_offset + rotary_dim) of every row of x into y and copies the
-     * rest. positions: int64 [tokens][axis_count] with position_stride elements from one token to
-     * the next; any order, repeated, negative. x and y have equal tokens and heads and their own
-     * strides, and are identical (only with ROPE_IN_PLACE) or disjoint. x is not written. */
+     * rest. positions: int64 [tokens][axis_count] with position_stride elements (axis_count or any
+     * number above) from one token to the next; any order, repeated, negative, all of int64 that
+     * lies in the window. x and y have equal tokens and heads and their own strides, and are
+     * identical (only with ROPE_IN_PLACE) or disjoint. x is not written. On 0 tokens or 0 heads:
+     * ROPE_OK, and nothing happens (positions may be NULL where there are 0 tokens). */
     rope_status (*apply)(const rope_plan *plan, const rope_view *x, const rope_view *y,
                          const int64_t *positions, int64_t position_stride);
 
     void (*destroy)(rope_plan *plan); /* plan may be NULL */
 
-    size_t (*plan_bytes)(const rope_plan *plan); /* memory that the plan holds, bytes */
+    /* Memory that the plan holds, in bytes: all of it, down to the allocator's own rounding. */
+    size_t (*plan_bytes)(const rope_plan *plan);
 
     /* The contract: the largest normwise error of a pair,
      *     |y - exact|_2 / (A |x pair|_2 u),
-     * at this position (on the pair's axis) for any finite x whose result neither overflows nor
-     * underflows (an underflow adds at most 2 smallest subnormals a component). NaN, infinite,
-     * negative or >= sqrt(2)/u means that there is none. Derived in a comment above the kernel. */
+     * at this position (on the pair's axis; any int64, held to wherever it is finite) for any
+     * finite x whose result neither overflows nor underflows (an underflow adds at most 2 smallest
+     * subnormals a component). NaN, infinite, negative or >= sqrt(2)/u means that there is none;
+     * nor is one taken for it that is 64 times what is claimed at a power of two further out.
+     * Derived in a comment above the kernel. */
     double (*error_bound)(const rope_plan_args *args, int64_t position, int64_t pair);
 } rope_kernel;
 

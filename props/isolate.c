@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "props/resources.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -161,6 +163,7 @@ static _Noreturn void live(prop_child *child, prop_body *body, void *context, pi
     silence();
     set_handlers();
     limit_memory(child->limits.memory_bytes);
+    prop_holding_mark();
     int status = body(context);
     board->finished = 1;
     _exit(status & 0xff);

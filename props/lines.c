@@ -6,6 +6,7 @@
 
 #include "impl/registry.h"
 #include "props/case.h"
+#include "props/claims.h"
 #include "props/shrink.h"
 #include "props/verify.h"
 
@@ -36,6 +37,12 @@ static void merge(prop_tally *to, const prop_tally *from)
     if (from->unjudged > 0 &&
         (to->unjudged == 0 || llabs(from->no_contract) < llabs(to->no_contract)))
         to->no_contract = from->no_contract;
+    if (from->claims > 0 && (to->claims == 0 || from->claim > to->claim)) {
+        to->claim = from->claim;
+        to->claim_position = from->claim_position;
+    }
+    to->claims += from->claims;
+    to->outlying += from->outlying;
     to->positions += from->positions;
     to->comparisons += from->comparisons;
     to->failures += from->failures;
@@ -159,11 +166,19 @@ void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel
             for (int p = 0; p < (int)properties; p++)
                 for (int b = 0; b < PROP_BANDS; b++)
                     merge(&total, &prop_unit_finding(&v->units[u], e, p)->sheet.bands[b]);
+    int used = 0;
     if (total.unjudged > 0)
-        snprintf(text, size,
-                 "no contract at position %" PRId64 " and others further from 0: %" PRId64
-                 " comparisons not judged",
-                 total.no_contract, total.unjudged);
+        used = snprintf(text, size,
+                        "no contract at position %" PRId64 " and others further from 0: %" PRId64
+                        " comparisons not judged",
+                        total.no_contract, total.unjudged);
+    if (total.outlying > 0)
+        snprintf(text + used, size - (size_t)used,
+                 "%sno contract worth the name at %" PRId64 " of %" PRId64
+                 " pairs: up to %.4g u is claimed, at position %" PRId64
+                 ", and less than 1/%d of it further out",
+                 used > 0 ? "; " : "", total.outlying, total.claims, total.claim,
+                 total.claim_position, PROP_CLAIM_FACTOR);
 }
 
 void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel, char *text,

@@ -1,10 +1,12 @@
 #include "props/mutation.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
 #include "props/case.h"
+#include "props/claims.h"
 #include "props/encoding.h"
 #include "props/encoding_mutants.h"
 #include "props/isolate.h"
@@ -53,6 +55,27 @@ static void kill(outcome *o, int property, const char *reason)
 
 /* ---- rotations ---- */
 
+/* Whether the largest claim of a tally outlies what the original claims there. */
+static bool claims_more(const prop_mutant *mutant, const prop_subject *s, const prop_tally *t,
+                        char *reason, size_t size)
+{
+    rope_plan_args args = rope_spec_plan_args(s->spec, s->frequencies, s->dtype, t->claim_position,
+                                              t->claim_position);
+    double most = 0;
+    if (t->outlying == 0)
+        return false;
+    for (int64_t i = 0; i < args.pairs; i++)
+        most = fmax(most, mutant->original->error_bound(&args, t->claim_position, i));
+    if (t->claim <= most)
+        return false;
+    snprintf(reason, size,
+             "claims %.4g u at position %lld and less than 1/%d of it further out; %s "
+             "claims %.4g u",
+             t->claim, (long long)t->claim_position, PROP_CLAIM_FACTOR, mutant->original_name,
+             most);
+    return true;
+}
+
 /* A bound that is none where the original has one is never a pass; so is a refusal of a spec that
  * the original takes: both would let a kernel choose what it is judged on. */
 static bool claims_less(const prop_mutant *mutant, const prop_unit *unit, int entry,
@@ -71,6 +94,8 @@ static bool claims_less(const prop_mutant *mutant, const prop_unit *unit, int en
     }
     for (int b = 0; b < PROP_BANDS; b++) {
         const prop_tally *t = &f->sheet.bands[b];
+        if (claims_more(mutant, &s, t, reason, size))
+            return true;
         if (t->unjudged == 0)
             continue;
         rope_plan_args args =

@@ -55,10 +55,16 @@ typedef struct prop_tally {
     double bound, x0, x1;
     int64_t position, pair;
     double max_error, sum_of_squares, max_ulp; /* of all */
-    /* The case of max_error: another one where the tolerance differs between positions and pairs. */
+    /* The case of max_error: another one where the tolerance differs between positions and pairs.
+     */
     double largest_bound, largest_x0, largest_x1;
     int64_t largest_position, largest_pair;
     int64_t squares, components, correctly_rounded;
+    /* Contract alone, in band 0 for all: bounds that were claimed (one a token and pair), those
+     * that outlie what is claimed further out (props/claims.h), the largest, and where. */
+    int64_t claims, outlying;
+    double claim;
+    int64_t claim_position;
 } prop_tally;
 
 enum { PROP_CURVE = 72 };
@@ -102,8 +108,8 @@ extern const prop_property prop_contract_property, prop_identity_property, prop_
     prop_orthogonality_property, prop_additivity_property, prop_permutation_property,
     prop_decay_property, prop_linearity_property, prop_independence_property, prop_nan_property,
     prop_in_place_property, prop_batch_property, prop_reuse_property, prop_repeat_property,
-    prop_window_property, prop_arguments_property, prop_untouched_property,
-    prop_environment_property;
+    prop_window_property, prop_arguments_property, prop_empty_property, prop_far_property,
+    prop_footprint_property, prop_untouched_property, prop_environment_property;
 
 /* All, in the order in which they are run and listed. */
 const prop_property *const *prop_properties(size_t *count);

@@ -20,6 +20,7 @@
 #include "impl/registry.h"
 #include "props/bands.h"
 #include "props/case.h"
+#include "props/claims.h"
 #include "props/rotate.h"
 
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
@@ -207,6 +208,7 @@ static void judge_contract(const prop_subject *s, const prop_case *c, prop_sheet
             prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, after);
             if (memcmp(bounds, after, count * sizeof *bounds) != 0)
                 prop_fail(sheet, "error_bound answers differently after the call than before it");
+            prop_claims_note(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds, sheet);
             judge_rows(s, c, x, y, bounds, r, sheet);
         }
     } else {

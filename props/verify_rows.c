@@ -4,6 +4,7 @@
 
 #include "impl/registry.h"
 #include "props/bands.h"
+#include "props/claims.h"
 #include "props/verify.h"
 
 /* The promised columns; ours are appended: ratio, the worst deviation / tolerance, and value and
@@ -120,6 +121,15 @@ static bool band_rows(const place *at, const prop_finding *f, int band, const ch
     if (t->unjudged > 0)
         row(at, text, t, t->unjudged, PROP_NO_CONTRACT,
             "the kernel claims no bound there: from worst_position on", "");
+    if (t->outlying > 0) {
+        prop_tally outlying = *t;
+        char reason[PROP_REASON];
+        outlying.no_contract = t->claim_position;
+        snprintf(reason, sizeof reason,
+                 "up to %.4g u is claimed, and less than 1/%d of it further out", t->claim,
+                 PROP_CLAIM_FACTOR);
+        row(at, text, &outlying, t->outlying, PROP_NO_CONTRACT, reason, "");
+    }
     return failed;
 }
 

@@ -29,6 +29,13 @@ static void print_line(const prop_verification *v, const prop_line *line, FILE *
     if (t->squares > 0 && t->bound > 0)
         fprintf(out, "  worst %.5g of %.5g u (%.3g %%) at position %" PRId64, t->ratio * t->bound,
                 t->bound, 100 * t->ratio, t->position);
+    /* The bound above belongs to the worst ratio: an error can hide where another is claimed. */
+    if (t->claims > 0 && t->claim > 1.01 * t->bound)
+        fprintf(out, ", up to %.5g u is claimed, at position %" PRId64, t->claim,
+                t->claim_position);
+    if (t->claims > 0 && t->unjudged > 0)
+        fprintf(out, ", no contract at %" PRId64 " of %" PRId64, t->unjudged,
+                t->unjudged + t->comparisons);
     fputc('\n', out);
     if (pass)
         return;

@@ -147,6 +147,14 @@ static int64_t as_16_bits(const rope_plan *p, int64_t position)
 static const mutant_hooks position_wrapped_hooks = {.position = as_16_bits};
 MUTATION(position_wrapped, "F27", "positions wrap at 65536");
 
+static int64_t as_32_bits(const rope_plan *p, int64_t position)
+{
+    (void)p;
+    return (int32_t)(uint32_t)position;
+}
+static const mutant_hooks position_int32_hooks = {.position = as_32_bits};
+MUTATION(position_int32, "F27", "positions as int32: 2^32 + 7 becomes 7");
+
 static int64_t without_sign(const rope_plan *p, int64_t position)
 {
     (void)p;

@@ -52,3 +52,25 @@ static double claim_tight(const rope_plan_args *args, int64_t position, int64_t 
 }
 MUTATION(contract_tight, "FRAUD", "claims 1.5 u where 2.8 u are reached",
          .error_bound = claim_tight);
+
+/* Wrong at the positions where it claims as good as nothing. */
+static bool spiked(int64_t position)
+{
+    return position % 1000 == 617;
+}
+static double claim_spiked(const rope_plan_args *args, int64_t position, int64_t pair)
+{
+    return spiked(position)
+               ? 0x1p22
+               : mutant_original(&mutation_contract_spiked)->error_bound(args, position, pair);
+}
+static void turn_spiked(const rope_plan *p, int64_t position, int64_t pair, float *c, float *s)
+{
+    mutant_turn(p, position, pair, c, s);
+    if (spiked(position))
+        *s += 0.125f;
+}
+static const mutant_hooks contract_spiked_hooks = {.turn = turn_spiked};
+MUTATION(contract_spiked, "FRAUD",
+         "off by .125 at one position in a thousand, where it claims 2^22 u",
+         .error_bound = claim_spiked);

@@ -171,6 +171,9 @@ static const struct {
     {"position_off_by_one", {USUAL}, {0}},
     {"position_unsigned", {.first = -3, .step = 1, .tokens = 3, .heads = 2}, {USUAL}},
     {"position_wrapped", {.first = 65530, .step = 1, .tokens = 9, .heads = 2}, {USUAL}},
+    {"position_int32",
+     {.first = (int64_t)1 << 31, .step = 1, .tokens = 3, .heads = 2},
+     {.first = -7, .step = 1, .tokens = 40, .heads = 2}},
     {"position_sign_lost", {.first = -3, .step = 1, .tokens = 3, .heads = 2}, {USUAL}},
     {"vector_tail_2", {USUAL}, {.spec = SMALL, USUAL}},
     {"vector_tail_4", {USUAL}, {.spec = SMALL, USUAL}},
@@ -210,6 +213,9 @@ static const struct {
     {"hundredth_call",
      {.step = 1, .tokens = 2, .heads = 2, .calls_before = 99},
      {.step = 1, .tokens = 2, .heads = 2, .calls_before = 98}},
+    {"late_call",
+     {.step = 1, .tokens = 2, .heads = 2, .calls_before = 299},
+     {.step = 1, .tokens = 2, .heads = 2, .calls_before = 298}},
     {"batch_dependent", {.step = 2, .tokens = 5, .heads = 3}, {USUAL}},
     {"non_deterministic", {USUAL, .calls_before = 1}, {0}},
     {"identity", {USUAL}, {.step = 1, .tokens = 1, .heads = 3}},
@@ -260,7 +266,7 @@ static void table_test(void **state)
     }
 }
 
-/* Those that other tests prove: memory_test, process_test, contract_test. */
+/* Those that other tests prove: memory_test, process_test, property_test. */
 static const char *const elsewhere[] = {
     "rounding_doubled",
     "rounding_table",
@@ -268,6 +274,23 @@ static const char *const elsewhere[] = {
     "index_overflow",
     "vector_over_read",
     "position_stride_ignored",
+    "position_stride_capped",
+    "mmx_state_left",
+    "direction_flag_left",
+    "x87_precision_left",
+    "exception_unmasked",
+    "apply_allocates",
+    "apply_starts_thread",
+    "thread_left",
+    "file_left_open",
+    "memory_left_mapped",
+    "destroy_leaks",
+    "refusal_leaks",
+    "plan_bytes_short",
+    "plan_bytes_absurd",
+    "empty_refused",
+    "empty_read",
+    "contract_spiked",
     "plan_cached",
     "previous_output",
     "writes_past_row",

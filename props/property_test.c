@@ -1,0 +1,149 @@
+/* The checks of resources, empty calls, far positions, processor state and claims: each is seen to
+ * fail on the mutant that it is there for, with its own reason, and to pass on the original. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "impl/registry.h"
+#include "props/case.h"
+#include "props/mutants.h"
+#include "props/run.h"
+
+static prop_suite suite;
+
+static int open_suite(void **state)
+{
+    static const char *const specs[] = {"head_dim=64,base=10000,pairing=half",
+                                        "head_dim=16,base=10000,pairing=half"};
+    rope_error error;
+    (void)state;
+    return prop_suite_chosen(&suite, specs, 2, PROP_QUICK, ROPE_TRUTH_EXACT, &error) ? 0 : 1;
+}
+
+static int close_suite(void **state)
+{
+    (void)state;
+    prop_suite_free(&suite);
+    return 0;
+}
+
+/* Runs cases of a property until one fails; sheet is of the last. */
+static void judge_all(const rope_kernel *kernel, const char *property, int entry, prop_sheet *sheet)
+{
+    prop_subject s = prop_suite_subject(&suite, entry, kernel, ROPE_HALF, ROPE_F32, 1);
+    const prop_property *p = prop_property_find(property);
+    assert_non_null(p);
+    int64_t count = p->count(&s);
+    assert_true(count > 0);
+    for (int64_t i = 0; i < count; i++) {
+        const char *reason;
+        rope_error error;
+        prop_case c = {0};
+        assert_true(p->generate(&s, i, &c));
+        if (!prop_trial(&s, &c, sheet, &error))
+            fail_msg("%s", error.text);
+        prop_case_free(&c);
+        assert_false(sheet->refused);
+        if (prop_sheet_failed(sheet, &reason))
+            return;
+        assert_int_equal(sheet->made, sheet->expected);
+        assert_true(sheet->made > 0);
+    }
+}
+
+static const struct {
+    const char *mutant, *property, *reason;
+} table[] = {
+    {"apply_allocates", "footprint", "apply calls malloc or free 2 times"},
+    {"apply_starts_thread", "footprint", "starts 1 threads"},
+    {"thread_left", "footprint", "1 threads that the kernel started run on"},
+    {"file_left_open", "footprint", "files are still open"},
+    {"memory_left_mapped", "footprint", "apply leaves 65536 bytes mapped"},
+    {"destroy_leaks", "footprint", "every plan that is destroyed leaves"},
+    {"refusal_leaks", "footprint", "every plan that is refused leaves"},
+    {"plan_bytes_short", "footprint", "but plan has taken"},
+    {"plan_bytes_absurd", "footprint", "more than the process may have"},
+    {"empty_refused", "empty", "a call with 0 tokens is answered by 4"},
+    {"empty_read", "empty", "SIGSEGV"},
+    {"position_int32", "far", "position 2147483653, pair 0"},
+    {"late_call", "reuse", "the same call on the same plan"},
+    {"position_stride_capped", "contract", "positions inside the plan's window"},
+    {"mmx_state_left", "identity", "x87 registers in use"},
+    {"direction_flag_left", "identity", "direction and alignment flags"},
+    {"x87_precision_left", "identity", "x87 control word was"},
+    {"exception_unmasked", "identity", "MXCSR control bits were"},
+};
+
+static void mutants_fail(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        static prop_sheet sheet;
+        const char *reason;
+        const prop_mutant *m = prop_mutant_find(table[i].mutant);
+        assert_non_null(m);
+        if (m->waits_for != NULL) {
+            print_message("skip %s: needs %s\n", table[i].mutant, m->waits_for);
+            continue;
+        }
+        judge_all(m->kernel, table[i].property, 0, &sheet);
+        if (!prop_sheet_failed(&sheet, &reason) || strstr(reason, table[i].reason) == NULL)
+            fail_msg("%s: '%s', expected '%s'", table[i].mutant, reason, table[i].reason);
+    }
+}
+
+static void originals_pass(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        static prop_sheet sheet;
+        const char *reason;
+        judge_all(rope_registry_find("lookup"), table[i].property, 0, &sheet);
+        if (prop_sheet_failed(&sheet, &reason))
+            fail_msg("%s: %s", table[i].property, reason);
+        if (strcmp(table[i].property, "far") == 0)
+            assert_true(sheet.bands[0].comparisons + sheet.bands[0].unjudged > 0);
+    }
+}
+
+/* A claim that outlies those further out is counted, with the largest and its place. */
+static void spikes_are_counted(void **state)
+{
+    (void)state;
+    static prop_sheet sheet;
+    rope_error error;
+    const rope_kernel *kernels[] = {prop_mutant_find("contract_spiked")->kernel,
+                                    rope_registry_find("lookup")};
+    for (int k = 0; k < 2; k++) {
+        prop_subject s = prop_suite_subject(&suite, 1, kernels[k], ROPE_HALF, ROPE_F32, 1);
+        prop_case c = {0};
+        assert_true(prop_case_new(&c, &prop_contract_property, &s, 3, 1, 1));
+        c.positions[0] = 5;
+        c.positions[1] = 1617;
+        c.positions[2] = 40000;
+        assert_true(prop_trial(&s, &c, &sheet, &error));
+        prop_case_free(&c);
+        assert_false(sheet.failed);
+        assert_int_equal(sheet.bands[0].claims, 3 * 8);
+        assert_int_equal(sheet.bands[0].outlying, k == 0 ? 8 : 0);
+        if (k == 0) {
+            assert_true(sheet.bands[0].claim == 0x1p22);
+            assert_int_equal(sheet.bands[0].claim_position, 1617);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mutants_fail),
+        cmocka_unit_test(originals_pass),
+        cmocka_unit_test(spikes_are_counted),
+    };
+    return cmocka_run_group_tests(tests, open_suite, close_suite);
+}
