@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "props/rapidcheck_shim.h"
 #include "props/run.h"
 
 typedef struct {
@@ -94,7 +93,8 @@ static bool flatten(rope_dtype dtype, const prop_case *c, flat *f, rapid_case *r
 
 /* ---- and back ---- */
 
-static bool rebuild(const prop_subject *s, const prop_case *like, const rapid_case *r, prop_case *c)
+bool prop_shrink_rebuild(const prop_subject *s, const prop_case *like, const rapid_case *r,
+                         prop_case *c)
 {
     if (!prop_case_new(c, like->property, s, r->tokens, r->heads, like->lists))
         return false;
@@ -105,8 +105,10 @@ static bool rebuild(const prop_subject *s, const prop_case *like, const rapid_ca
     c->parameter = r->scalars[12];
     for (int i = 0; i < PROP_STREAMS; i++) {
         c->bits[i] = calloc((size_t)prop_case_elements(c), sizeof **c->bits);
-        if (c->bits[i] == NULL)
+        if (c->bits[i] == NULL) {
+            prop_case_free(c);
             return false;
+        }
     }
     for (int64_t t = 0; t < r->tokens; t++) {
         const rapid_token *token = &r->token[t];
@@ -131,7 +133,7 @@ static rapid_answer judge(const rapid_case *r, void *context)
     const char *reason;
     if (q->trials-- <= 0)
         return RAPID_STOP;
-    bool good = rebuild(q->s, q->best, r, &c) && prop_trial(q->s, &c, &sheet, &error);
+    bool good = prop_shrink_rebuild(q->s, q->best, r, &c) && prop_trial(q->s, &c, &sheet, &error);
     /* A failure of another kind (a refusal, our own trouble) is not this one made smaller. */
     bool fails = good && !sheet.refused && prop_sheet_failed(&sheet, &reason) &&
                  strncmp(reason, "internal", 8) != 0 &&
