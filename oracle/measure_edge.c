@@ -4,7 +4,8 @@
  * term whose coefficient is below the contract (bound u) may have been computed as 0, and 0 times
  * infinity is NaN in IEEE arithmetic: such a component is not judged. Else a NaN makes NaN due; an
  * infinity makes an infinity of the term's sign due; two infinite terms of unlike signs leave
- * infinity or NaN.
+ * infinity or NaN, and so does an infinite one with a finite one of the other sign that overflows
+ * by itself, as A > 1 lets it.
  *
  * Overflow: where |exact| is within the bound of the threshold (the largest finite plus half an
  * ulp, from where rounding gives infinity), infinity and finite are both right. With A > 1 a
@@ -15,13 +16,16 @@
 typedef enum due {
     DUE_ANYTHING,
     DUE_NAN,
-    DUE_INFINITY, /* of a sign */
+    DUE_INFINITY,        /* of a sign */
+    DUE_INFINITY_OR_NAN, /* that infinity, or NaN */
     DUE_NOT_FINITE,
     DUE_FINITE,
 } due;
 
-/* What is due of p + q, p = x c and q = x' c' given by value and coefficient. */
-static due class_due(double x, double c, double other, double d, double least, double *sign)
+/* What is due of p + q, p = x c and q = x' c' given by value and coefficient. most: the largest
+ * |x c| of a finite x that does not overflow. */
+static due class_due(double x, double c, double other, double d, double least, double most,
+                     double *sign)
 {
     bool x_odd = !isfinite(x), other_odd = !isfinite(other);
     if ((x_odd && !(fabs(c) > least)) || (other_odd && !(fabs(d) > least)))
@@ -33,7 +37,8 @@ static due class_due(double x, double c, double other, double d, double least, d
     if (x_odd && other_odd && x_sign != other_sign)
         return DUE_NOT_FINITE;
     *sign = x_odd ? x_sign : other_sign;
-    return x_odd || other_odd ? DUE_INFINITY : DUE_FINITE;
+    bool overflows = x_sign != other_sign && !(fabs(x_odd ? other * d : x * c) < most);
+    return !x_odd && !other_odd ? DUE_FINITE : overflows ? DUE_INFINITY_OR_NAN : DUE_INFINITY;
 }
 
 static bool class_agrees(due wanted, double sign, double y)
@@ -45,6 +50,8 @@ static bool class_agrees(due wanted, double sign, double y)
         return isnan(y);
     case DUE_INFINITY:
         return isinf(y) && copysign(1, y) == sign;
+    case DUE_INFINITY_OR_NAN:
+        return isnan(y) || (isinf(y) && copysign(1, y) == sign);
     case DUE_NOT_FINITE:
         return !isfinite(y);
     default:
@@ -52,12 +59,15 @@ static bool class_agrees(due wanted, double sign, double y)
     }
 }
 
-static oracle_pair_error by_class(const oracle_format *f, oracle_cos_sin_dd r, double x0, double x1,
-                                  double y0, double y1, double bound_u)
+static oracle_pair_error by_class(const oracle_format *f, oracle_cos_sin_dd r, oracle_dd a,
+                                  double x0, double x1, double y0, double y1, double bound_u)
 {
     double sign0 = 0, sign1 = 0, least = bound_u * f->u + 0x1p-90;
-    due due0 = class_due(x0, r.cos.hi, x1, -r.sin.hi, least, &sign0);
-    due due1 = class_due(x0, r.sin.hi, x1, r.cos.hi, least, &sign1);
+    /* Of x c; the table's and the product's roundings are within the contract. Divided, since f64
+     * has nothing above its own largest. */
+    double most = f->largest / a.hi / (1 + bound_u * f->u);
+    due due0 = class_due(x0, r.cos.hi, x1, -r.sin.hi, least, most, &sign0);
+    due due1 = class_due(x0, r.sin.hi, x1, r.cos.hi, least, most, &sign1);
     bool agree = class_agrees(due0, sign0, y0) && class_agrees(due1, sign1, y1);
     oracle_outcome outcome = agree ? ORACLE_WITHIN : ORACLE_CLASS;
     return (oracle_pair_error){.outcome = bound_u >= 0 ? outcome : ORACLE_ABOVE};
@@ -116,7 +126,7 @@ oracle_pair_error measure_edge(const oracle_format *f, oracle_cos_sin_dd r, orac
                                double x1, double y0, double y1, double bound_u)
 {
     if (!isfinite(x0) || !isfinite(x1))
-        return by_class(f, r, x0, x1, y0, y1, bound_u);
+        return by_class(f, r, a, x0, x1, y0, y1, bound_u);
     if (x0 == 0 && x1 == 0)
         return isfinite(y0) && isfinite(y1) ? of_zero(f, y0, y1, bound_u)
                                             : (oracle_pair_error){.outcome = ORACLE_CLASS};

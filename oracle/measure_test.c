@@ -187,6 +187,31 @@ static void test_class_signs(void **state)
     assert_int_equal(judge(r, -1, -inf, -inf, inf), ORACLE_CLASS);
 }
 
+/* An infinity and a finite term that A > 1 makes overflow: inf - inf. Found by the property
+ * "generated" with YaRN's A of 1.1386. */
+static void test_class_overflow(void **state)
+{
+    (void)state;
+    oracle_cos_sin_dd r = angle_of(1e-3);
+    oracle_dd a = {1.25, 0};
+    double inf = INFINITY, large = -0x1.ep127;
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, large, inf, NAN, 3).outcome,
+                     ORACLE_WITHIN);
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, large, inf, inf, 3).outcome,
+                     ORACLE_WITHIN);
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, large, inf, -inf, 3).outcome,
+                     ORACLE_CLASS);
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, large, inf, 1, 3).outcome,
+                     ORACLE_CLASS);
+    /* The sum has one sign: no NaN is right. */
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, -large, inf, NAN, 3).outcome,
+                     ORACLE_CLASS);
+    /* Not large enough, or A = 1. */
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, large / 4, inf, NAN, 3).outcome,
+                     ORACLE_CLASS);
+    assert_int_equal(judge(r, inf, large, inf, NAN), ORACLE_CLASS);
+}
+
 /* Just below a power of two the ulp is that of the binade below: 1 - 2^-60 is 1 ulp from 1 - 2^-24,
  * where 1 itself is half an ulp (of the binade above) from it, and not its nearest value either. */
 static void test_binades(void **state)
@@ -340,10 +365,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),     cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_class_signs), cmocka_unit_test(test_binades),
-        cmocka_unit_test(test_zeros),       cmocka_unit_test(test_underflow),
-        cmocka_unit_test(test_overflow),    cmocka_unit_test(test_no_contract),
-        cmocka_unit_test(test_formats),     cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_class_signs), cmocka_unit_test(test_class_overflow),
+        cmocka_unit_test(test_binades),     cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_underflow),   cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_no_contract), cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
 }
