@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -156,14 +155,13 @@ static int64_t entries(const char *path)
 /* A line is "START-END PERMISSIONS ... NAME", in hexadecimal. */
 static int64_t line_bytes(const char *line)
 {
-    uint64_t start, end;
-    if (strstr(line, "[stack]") != NULL || strstr(line, "[heap]") != NULL ||
-        sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
-        return 0;
-    return (int64_t)(end - start);
+    char *at;
+    uint64_t start = strtoull(line, &at, 16), end = strtoull(at + (*at == '-'), NULL, 16);
+    bool counted = strstr(line, "[stack]") == NULL && strstr(line, "[heap]") == NULL;
+    return counted && *at == '-' ? (int64_t)(end - start) : 0;
 }
 
-static int64_t mapped_bytes(void)
+int64_t prop_mapped_bytes(void)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     if (file == NULL)
@@ -179,14 +177,14 @@ static int64_t mapped_bytes(void)
 
 prop_holding prop_holding_now(void)
 {
-    return (prop_holding){entries("/proc/self/task"), entries("/proc/self/fd"), mapped_bytes()};
+    return (prop_holding){entries("/proc/self/task"), entries("/proc/self/fd")};
 }
 
-static prop_holding marked = {-1, -1, -1};
+static prop_holding marked = {-1, -1};
 
 void prop_holding_mark(void)
 {
-    marked = (prop_holding){entries("/proc/self/task"), entries("/proc/self/fd"), -1};
+    marked = prop_holding_now();
 }
 
 prop_holding prop_holding_marked(void)

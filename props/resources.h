@@ -33,15 +33,18 @@ bool prop_counts(void);
 void prop_count_start(void);
 prop_count prop_count_stop(void);
 
-/* What the process has at this moment. -1: /proc does not say. */
+/* Threads that run and files that are open. -1: /proc does not say. */
 typedef struct prop_holding {
-    int64_t threads, files; /* running; open */
-    int64_t mapped;         /* bytes of address space, but for the stack and malloc's heap */
+    int64_t threads, files;
 } prop_holding;
 prop_holding prop_holding_now(void);
 
-/* Threads and files as they are when a child begins, before any code of a kernel; kept. */
+/* As they are when a child begins, before any code of a kernel; kept. */
 void prop_holding_mark(void);
 prop_holding prop_holding_marked(void);
+
+/* Bytes of address space, but for the stack and malloc's heap. Slow: a line is read for every
+ * mapping. */
+int64_t prop_mapped_bytes(void);
 
 #endif
