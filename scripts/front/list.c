@@ -1,10 +1,12 @@
 /* `tightrope list`: what this build knows. First column = name. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
 #include "props/encoding.h"
 #include "props/mutants.h"
 #include "props/property.h"
+#include "props/verify_plugins.h"
 #include "scripts/front/list_specs.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
@@ -18,27 +20,50 @@ static void bits_text(uint32_t bits, const char *(*name)(uint32_t), char *text, 
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "+" : "", name(i));
 }
 
+/* One kernel; what only rotations have is empty for other kinds. */
+static void kernel_row(const rope_header *header, rows_writer *w)
+{
+    const rope_kernel *r = (const rope_kernel *)header;
+    const rope_table_kernel *t = (const rope_table_kernel *)header;
+    const rope_bias_kernel *b = (const rope_bias_kernel *)header;
+    uint32_t kind = header->kind, here = rope_cpu_features();
+    uint32_t dtypes = kind == ROPE_ROTATION    ? r->dtypes
+                      : kind == ROPE_TABLE_ADD ? t->dtypes
+                                               : b->dtypes;
+    uint32_t needs = kind == ROPE_ROTATION    ? r->cpu_features
+                     : kind == ROPE_TABLE_ADD ? t->cpu_features
+                                              : b->cpu_features;
+    char text[64];
+    rows_text(w, rope_header_name(header));
+    bits_text(kind == ROPE_ROTATION ? r->pairings : 0, rope_pairing_name, text, sizeof text);
+    rows_text(w, text);
+    bits_text(dtypes, rope_dtype_name, text, sizeof text);
+    rows_text(w, text);
+    rope_cpu_features_text(needs, text, sizeof text);
+    rows_text(w, text);
+    rows_text(w, (needs & ~here) == 0 ? "yes" : "no");
+    rows_text(w, kind == ROPE_ROTATION    ? r->summary
+                 : kind == ROPE_TABLE_ADD ? t->summary
+                                          : b->summary);
+    rows_end(w);
+}
+
+/* The rotations of the registry: `list encodings` has the other kinds. */
 static void list_kernels(rows_writer *w)
 {
     size_t count;
     const rope_header *const *kernels = rope_registry(&count);
-    uint32_t here = rope_cpu_features();
-    for (size_t i = 0; i < count; i++) {
-        if (kernels[i]->kind != ROPE_ROTATION)
-            continue;
-        const rope_kernel *kernel = (const rope_kernel *)kernels[i];
-        char text[64];
-        rows_text(w, kernel->name);
-        bits_text(kernel->pairings, rope_pairing_name, text, sizeof text);
-        rows_text(w, text);
-        bits_text(kernel->dtypes, rope_dtype_name, text, sizeof text);
-        rows_text(w, text);
-        rope_cpu_features_text(kernel->cpu_features, text, sizeof text);
-        rows_text(w, text);
-        rows_text(w, (kernel->cpu_features & ~here) == 0 ? "yes" : "no");
-        rows_text(w, kernel->summary);
-        rows_end(w);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (kernels[i]->kind == ROPE_ROTATION)
+            kernel_row(kernels[i], w);
+}
+
+/* All kernels of plug-ins, of whatever kind. */
+static void list_plugins(const prop_plugins *plugins, rows_writer *w)
+{
+    for (size_t i = 0; i < plugins->count; i++)
+        for (size_t k = 0; k < plugins->items[i].count; k++)
+            kernel_row(plugins->items[i].kernels[k], w);
 }
 
 static void list_properties(rows_writer *w)
@@ -108,15 +133,43 @@ static const struct {
     {"mutants", "name,class,mutates,summary", list_mutants},
 };
 
+/* Writes one topic; plug-ins' kernels instead of the registry's where there are plug-ins. */
+static int list_topic(size_t topic, const char *csv, const front_values *paths)
+{
+    rope_error error;
+    prop_plugins plugins = {0};
+    if (paths->count > 0 && topics[topic].list != list_kernels)
+        return front_usage("list", "--plugin has kernels only, expected `list kernels`");
+    if (!prop_plugins_load(paths, &plugins, &error)) {
+        prop_plugins_free(&plugins);
+        return front_usage("list", "%s", error.text);
+    }
+    rows_writer *w = rows_create(csv != NULL ? csv : "-", topics[topic].columns, &error);
+    if (w != NULL && plugins.count > 0)
+        list_plugins(&plugins, w);
+    else if (w != NULL)
+        topics[topic].list(w);
+    bool good = w != NULL && rows_commit(w, &error);
+    prop_plugins_free(&plugins);
+    return good ? FRONT_HOLDS : front_usage("list", "%s", error.text);
+}
+
 int verb_list(int argc, char **argv)
 {
     const char *csv = NULL;
-    front_values operands = {0};
+    front_values operands = {0}, plugins = {0};
     const front_option options[] = {
-        {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &csv}, {0}};
-    int status = front_parse(
-        argc, argv, "list kernels|presets|properties|mutants|scalings|encodings [--csv[=FILE]]",
-        "Lists what this build knows; the first column is the name.", options, &operands);
+        {.name = "plugin",
+         .argument = "F.so",
+         .help = "kernels: those of a shared object; may be repeated",
+         .values = &plugins},
+        {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &csv},
+        {0}};
+    int status = front_parse(argc, argv,
+                             "list kernels|presets|properties|mutants|scalings|encodings "
+                             "[--plugin F.so] [--csv[=FILE]]",
+                             "Lists what this build knows; the first column is the name.", options,
+                             &operands);
     if (status != -1)
         return status;
     if (operands.count != 1)
@@ -125,12 +178,9 @@ int verb_list(int argc, char **argv)
             "one topic expected: kernels, presets, properties, mutants, scalings or encodings");
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         if (strcmp(topics[i].name, operands.items[0]) == 0) {
-            rope_error error;
-            rows_writer *w = rows_create(csv != NULL ? csv : "-", topics[i].columns, &error);
-            if (w == NULL)
-                return front_usage("list", "%s", error.text);
-            topics[i].list(w);
-            return rows_commit(w, &error) ? FRONT_HOLDS : front_usage("list", "%s", error.text);
+            status = list_topic(i, csv, &plugins);
+            free(plugins.items);
+            return status;
         }
     return front_usage(
         "list",
