@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "props/case.h"
 #include "props/claims.h"
-#include "props/shrink.h"
 #include "props/verify.h"
 
 /* Distinct positions of the main spec that the standard suite promises for every kernel. */
 enum { PROMISED_POSITIONS = 10000 };
-
-/* Child processes that a smaller counter-example is worth. */
-enum { MOST_TRIALS = 400 };
 
 static const char *const verdict_names[] = {"pass", "fail", "no contract", "unsupported",
                                             "not run"};
@@ -250,25 +245,4 @@ void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, ch
         if (v->units[u].kernel == kernel && v->units[u].gave_up)
             snprintf(text, size, "given up after %d crashes, %d of them endless: the rest not run",
                      v->units[u].crashes, v->units[u].hangs);
-}
-
-/* ---- replay ---- */
-
-char *prop_replay_line(const prop_verification *v, const prop_unit *unit, int entry, int property,
-                       int64_t index, prop_sheet *sheet)
-{
-    prop_subject s;
-    prop_case c = {0};
-    char *line = NULL;
-    if (index < 0 || !prop_unit_case(unit, entry, property, index, &s, &c))
-        return NULL;
-    if (sheet != NULL)
-        prop_shrink(&s, &c, MOST_TRIALS, sheet);
-    char *text = prop_case_format(&s, &c);
-    if (text != NULL && asprintf(&line, "tightrope verify%s --kernel %s --replay '%s'", v->plugins,
-                                 unit->kernel->name, text) < 0)
-        line = NULL;
-    free(text);
-    prop_case_free(&c);
-    return line;
 }

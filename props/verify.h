@@ -17,6 +17,8 @@ typedef enum prop_verdict {
 
 const char *prop_verdict_name(prop_verdict verdict); /* "no contract" */
 
+typedef struct prop_replays prop_replays; /* props/replay.h */
+
 /* A whole verification. */
 typedef struct prop_verification {
     prop_suite suite;
@@ -27,7 +29,8 @@ typedef struct prop_verification {
     int kernel_count;
     const char *plugins; /* " --plugin A.so --plugin B.so", as a replay needs them, or "" */
     uint64_t seed;
-    bool standard; /* the standard suite: as many positions as it promises are asserted */
+    prop_replays *replays; /* commands that repeat failures, filled by the outputs */
+    bool standard;         /* the standard suite: as many positions as it promises are asserted */
 } prop_verification;
 
 /* The line of one kernel and property over all specs. */
@@ -59,11 +62,6 @@ void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, ch
                        size_t size);
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size);
-
-/* The command line that repeats a case; malloc'ed. With a sheet the case is made small first, and
- * the sheet says what is wrong with it; without, it is as it was found. */
-char *prop_replay_line(const prop_verification *v, const prop_unit *unit, int entry, int property,
-                       int64_t index, prop_sheet *sheet);
 
 /* Rows of verify.csv (docs/rows.md). */
 extern const char prop_verify_columns[];

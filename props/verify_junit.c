@@ -1,8 +1,7 @@
 /* JUnit XML: a test case for every line of the text output; schema as Jenkins and GitLab read it.
  */
-#include <stdlib.h>
 
-#include "props/verify.h"
+#include "props/replay.h"
 #include "props/verify_encodings.h"
 #include "props/verify_plugins.h"
 
@@ -69,11 +68,8 @@ static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, 
             fputs("/>\n", w->out);
             continue;
         }
-        char *replay = line.unit != NULL ? prop_replay_line(v, line.unit, line.entry,
-                                                            line.property_index, line.failing, NULL)
-                                         : NULL;
+        const char *smallest, *replay = prop_replay_printed(v, &line, &smallest);
         result("failure", line.reason, replay != NULL ? replay : "", w->out);
-        free(replay);
     }
     void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
         prop_skip_no_contract, prop_skip_unsupported, prop_skip_no_unit, prop_skip_not_run};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "impl/registry.h"
+#include "props/replay.h"
 
 static const char *const level_names[] = {"quick", "full", "exhaustive", NULL};
 static const char *const truth_names[] = {"exact", "as-trained", NULL};
@@ -151,6 +152,9 @@ bool prop_orders_prepare(const prop_options *o, prop_orders *p, rope_error *erro
 {
     prop_verification *v = &p->v;
     v->standard = o->specs.count == 0;
+    v->replays = prop_replays_new();
+    if (v->replays == NULL)
+        return rope_fail(error, "out of memory");
     return (v->standard ? prop_suite_standard(&v->suite, p->level, p->truth, error)
                         : prop_suite_chosen(&v->suite, o->specs.items, o->specs.count, p->level,
                                             p->truth, error)) &&
@@ -165,5 +169,6 @@ void prop_orders_release(prop_orders *p)
     free(p->v.kernels);
     prop_encodings_free(&p->encodings);
     prop_suite_free(&p->v.suite);
+    prop_replays_free(p->v.replays);
     prop_plugins_free(&p->plugins);
 }

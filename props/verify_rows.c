@@ -1,11 +1,10 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
 #include "props/bands.h"
 #include "props/claims.h"
-#include "props/verify.h"
+#include "props/replay.h"
 
 /* The promised columns; ours are appended: ratio, the worst deviation / tolerance, and value and
  * exact_value, of the decay curve. */
@@ -144,16 +143,15 @@ static void finding_rows(const place *at, const prop_finding *f)
         row(at, "", &nothing, 0, PROP_UNSUPPORTED, f->sheet.reason, "");
         return;
     }
-    char *replay = f->sheet.failed ? prop_replay_line(at->v, at->unit, at->entry, at->property,
-                                                      f->failing, NULL)
-                                   : NULL;
+    const char *replay =
+        f->sheet.failed ? prop_replay_line(at->v, at->unit, at->entry, at->property, f->failing)
+                        : NULL;
     bool told = false;
     for (int b = 0; b < PROP_BANDS; b++)
         told |= band_rows(at, f, b, replay != NULL ? replay : "");
     if (f->sheet.failed && !told)
         row(at, f->crashed ? "crash" : "all", &nothing, f->sheet.made, PROP_FAIL, f->sheet.reason,
             replay != NULL ? replay : "");
-    free(replay);
     curve_rows(at, f);
 }
 
@@ -163,7 +161,7 @@ static void every_call_rows(const place *at, bool untouched)
     size_t properties;
     prop_properties(&properties);
     prop_tally t = {0};
-    char *replay = NULL;
+    const char *replay = NULL;
     const char *reason = "";
     for (int p = 0; p < (int)properties; p++) {
         const prop_finding *f = prop_unit_finding(at->unit, at->entry, p);
@@ -173,12 +171,11 @@ static void every_call_rows(const place *at, bool untouched)
         t.failures++;
         reason = untouched ? f->sheet.stray : f->sheet.disturbance;
         replay = prop_replay_line(at->v, at->unit, at->entry, p,
-                                  untouched ? f->stray_case : f->disturbed_case, NULL);
+                                  untouched ? f->stray_case : f->disturbed_case);
     }
     if (t.comparisons > 0)
         row(at, "every call", &t, t.comparisons, t.failures > 0 ? PROP_FAIL : PROP_PASS, reason,
             replay != NULL ? replay : "");
-    free(replay);
 }
 
 void prop_verify_rows(const prop_verification *v, const char *run, rows_writer *w)

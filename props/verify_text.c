@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "props/verify.h"
+#include "props/replay.h"
 
 /* GitHub's workflow command; % and line ends must be escaped in its message. */
 static void annotate(const prop_line *line)
@@ -40,18 +40,11 @@ static void print_line(const prop_verification *v, const prop_line *line, FILE *
     if (pass)
         return;
     fprintf(out, "     %s\n", line->reason);
-    prop_sheet sheet;
-    char *replay = line->unit != NULL
-                       ? prop_replay_line(v, line->unit, line->entry, line->property_index,
-                                          line->failing, &sheet)
-                       : NULL;
-    const char *smallest;
-    if (replay != NULL && prop_sheet_failed(&sheet, &smallest) &&
-        strcmp(smallest, line->reason) != 0)
+    const char *smallest, *replay = prop_replay_printed(v, line, &smallest);
+    if (smallest != NULL)
         fprintf(out, "     smallest: %s\n", smallest);
     if (replay != NULL)
         fprintf(out, "     replay: %s\n", replay);
-    free(replay);
     annotate(line);
 }
 
