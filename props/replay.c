@@ -7,10 +7,10 @@
 #include "props/case.h"
 #include "props/shrink.h"
 
-/* Child processes that a smaller counter-example is worth: of the one that is printed for a kernel
- * and property, and of all that only rows have, each and together. A kernel that is wrong
- * throughout has thousands of those. */
-enum { MOST_TRIALS = 400, ROW_TRIALS = 60, ALL_ROWS_TRIALS = 600 };
+/* Candidates that a smaller counter-example is worth; and how many failures are made small that no
+ * line prints: a kernel that is wrong throughout has hundreds of rows, and each costs some forks.
+ */
+enum { MOST_TRIALS = 400, MOST_ROWS = 50 };
 
 typedef struct entry {
     const prop_unit *unit;
@@ -23,14 +23,14 @@ typedef struct entry {
 
 struct prop_replays {
     entry *first;
-    int rows_left; /* trials */
+    int rows_left; /* to make small */
 };
 
 prop_replays *prop_replays_new(void)
 {
     prop_replays *replays = calloc(1, sizeof *replays);
     if (replays != NULL)
-        replays->rows_left = ALL_ROWS_TRIALS;
+        replays->rows_left = MOST_ROWS;
     return replays;
 }
 
@@ -56,7 +56,7 @@ static char *line_of(const prop_verification *v, const prop_unit *unit, const pr
 }
 
 static entry *make(const prop_verification *v, const prop_unit *unit, int spec, int property,
-                   int64_t index, int trials)
+                   int64_t index, bool shrinks)
 {
     prop_subject s;
     prop_case c = {0};
@@ -65,8 +65,8 @@ static entry *make(const prop_verification *v, const prop_unit *unit, int spec, 
     entry *e = calloc(1, sizeof *e);
     if (e != NULL) {
         *e = (entry){.unit = unit, .spec = spec, .property = property, .index = index};
-        if (trials > 0)
-            prop_shrink(&s, &c, trials, &e->sheet);
+        if (shrinks)
+            prop_shrink(&s, &c, MOST_TRIALS, &e->sheet);
         e->line = line_of(v, unit, &s, &c);
     }
     prop_case_free(&c);
@@ -80,10 +80,9 @@ static const entry *get(const prop_verification *v, const prop_unit *unit, int s
     for (const entry *e = all->first; e != NULL; e = e->next)
         if (e->unit == unit && e->spec == spec && e->property == property && e->index == index)
             return e;
-    int trials = printed ? MOST_TRIALS : ROW_TRIALS < all->rows_left ? ROW_TRIALS : all->rows_left;
-    if (!printed)
-        all->rows_left -= trials;
-    entry *e = make(v, unit, spec, property, index, trials);
+    bool shrinks = printed || all->rows_left > 0;
+    all->rows_left -= shrinks && !printed;
+    entry *e = make(v, unit, spec, property, index, shrinks);
     if (e != NULL) {
         e->next = all->first;
         all->first = e;
