@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -43,8 +44,43 @@ static void names_what_a_kernel_lacks(void **state)
     assert_string_equal(text, "dtype unsupported, the kernel takes f32");
 }
 
+/* The verdict of a property of which nothing could be judged, for want of a contract. */
+static bool line_without_contract(const char *property, prop_line *line)
+{
+    static const char *const specs[] = {"head_dim=8,base=10000,pairing=half"};
+    rope_error error;
+    size_t count;
+    int index = 0;
+    prop_verification v = {.unit_count = 1};
+    prop_unit unit = {.kernel = rope_registry_find("lookup"), .suite = &v.suite};
+    const prop_property *const *all = prop_properties(&count);
+    v.units = &unit;
+    unit.findings = calloc(count, sizeof *unit.findings);
+    assert_non_null(unit.findings);
+    assert_true(prop_suite_chosen(&v.suite, specs, 1, PROP_QUICK, ROPE_TRUTH_EXACT, &error));
+    while (strcmp(all[index]->name, property) != 0)
+        index++;
+    unit.findings[index].state = PROP_DONE;
+    unit.findings[index].sheet.bands[0].unjudged = 5;
+    bool any = prop_line_make(&v, unit.kernel, index, line);
+    prop_suite_free(&v.suite);
+    free(unit.findings);
+    return any;
+}
+
+static void claims_nothing(void **state)
+{
+    (void)state;
+    prop_line line;
+    assert_true(line_without_contract("contract", &line));
+    assert_int_equal(line.verdict, PROP_FAIL);
+    assert_string_equal(line.reason, "no contract at any position");
+    assert_false(line_without_contract("far", &line)); /* f32 angles have none out there */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_what_a_kernel_lacks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_what_a_kernel_lacks),
+                                       cmocka_unit_test(claims_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

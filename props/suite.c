@@ -172,19 +172,26 @@ bool prop_suite_chosen(prop_suite *suite, const char *const *texts, int count, p
     return good;
 }
 
+static void warm(const prop_subject *s, const prop_property *property, oracle_cos_sin_dd *row)
+{
+    for (int64_t i = 0; row != NULL && i < property->count(s); i++) {
+        prop_case c = {0};
+        if (property->generate(s, i, &c))
+            for (int64_t t = 0; t < c.x.tokens; t++)
+                oracle_row(s->oracle, prop_case_list(&c, 0) + t * c.axes, row);
+        prop_case_free(&c);
+    }
+}
+
 void prop_suite_warm(const prop_suite *suite, uint64_t seed)
 {
     for (int e = 0; e < suite->count; e++) {
         uint32_t pairing = suite->entries[e].full_text[0] != NULL ? 0 : 1;
         prop_subject s = prop_suite_subject(suite, e, NULL, pairing, ROPE_F32, seed);
         oracle_cos_sin_dd *row = malloc((size_t)s.frequencies->pairs * sizeof *row);
-        for (int64_t i = 0; row != NULL && i < prop_contract_property.count(&s); i++) {
-            prop_case c = {0};
-            if (prop_contract_property.generate(&s, i, &c))
-                for (int64_t t = 0; t < c.x.tokens; t++)
-                    oracle_row(s.oracle, prop_case_list(&c, 0) + t * c.axes, row);
-            prop_case_free(&c);
-        }
+        warm(&s, &prop_contract_property, row);
+        warm(&s, &prop_far_property, row);
+        warm(&s, &prop_generated_property, row);
         free(row);
     }
 }
