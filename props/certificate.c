@@ -140,36 +140,3 @@ const char *certificate_verdict(const certificate *c)
         return "broken";
     return without == 0 ? "kept" : without == pairs ? "none" : "partial";
 }
-
-/* With z the exact A (cos + i sin) of a pair and z' = z + d what the kernel multiplies by, the
- * result is (x z')(1 + e) stored with a relative error s: off by at most |x||z| (|d|/|z| + (e +
- * s)(1
- * + |d|/|z|) + e s).
- *   d  The unit probes return z' itself, rounded once to storage (products with 1 and 0 are exact),
- *      at every position of the range: |d| <= the angle stage's maximum m, plus the storage
- * rounding where z' is wider than storage (up to u |z| / sqrt(2) a probe ... u at most). e  f32
- * with every operation rounded: sqrt(5) u32 (Brent, Percival, Zimmermann, Math. Comp. 76 (2007));
- * one product inside an fma: 2 u32 (Jeannerod, Kornerup, Louvet, Muller, Math. Comp. 86 (2017));
- * f64 the same with u64. s  a wider arithmetic rounds once to storage: u a component, so u for the
- * pair. */
-double certificate_derived_bound(const certificate *c)
-{
-    static const struct {
-        const char *name;
-        double factor, unit;
-    } arithmetics[] = {
-        {"f32", 0, 0x1p-24}, {"f32_fma", 2, 0x1p-24}, {"f64", 0, 0x1p-53}, {"f64_fma", 2, 0x1p-53}};
-    double u = strcmp(c->dtype, "f32") == 0    ? 0x1p-24
-               : strcmp(c->dtype, "f16") == 0  ? 0x1p-11
-               : strcmp(c->dtype, "bf16") == 0 ? 0x1p-8
-                                               : 0x1p-53;
-    for (unsigned i = 0; i < sizeof arithmetics / sizeof arithmetics[0]; i++)
-        if (strcmp(c->arithmetic, arithmetics[i].name) == 0) {
-            double factor = arithmetics[i].factor > 0 ? arithmetics[i].factor : sqrt(5);
-            bool wider = arithmetics[i].unit < u;
-            double e = factor * arithmetics[i].unit, s = wider ? u : 0;
-            double d = (c->stage[CERTIFICATE_ANGLE].total.max_error_u + (wider ? 1 : 0)) * u;
-            return (d + (e + s) * (1 + d) + e * s) / u * (1 + 0x1p-50);
-        }
-    return NAN;
-}

@@ -12,7 +12,7 @@
 #include "props/certificate_sum.h"
 
 enum {
-    CERTIFICATE_VERSION = 1,
+    CERTIFICATE_VERSION = 2,
     CERTIFICATE_WORST = 8,       /* worst cases kept, one a position */
     CERTIFICATE_MISROUNDED = 32, /* misrounded pairs listed, the lowest positions first */
     CERTIFICATE_SEGMENTS = 1024, /* a range has at most this many segments, plus one */
@@ -71,6 +71,13 @@ typedef struct certificate_search {
     certificate_case worst;
 } certificate_search;
 
+/* The smallest and largest contract met, u, NaN where none was, and the first places, by position
+ * and pair, where they were. */
+typedef struct certificate_bounds {
+    double low, high;
+    int64_t low_position, low_pair, high_position, high_pair;
+} certificate_bounds;
+
 typedef struct certificate {
     char kernel[64], plugin[256]; /* plugin: the file's name, "" for the registry's */
     char binary_hash[65];         /* SHA-256 of the file that holds the kernel's code */
@@ -81,8 +88,9 @@ typedef struct certificate {
     uint64_t shard, shards;         /* 1..shards */
     int64_t shard_first, shard_end; /* what this certificate covers */
     int64_t pairs;
-    double bound_low, bound_high; /* smallest and largest contract met, u; NaN where none was */
-    char arithmetic[16];          /* the kernel's declared rotation arithmetic, or "" */
+    double attention_factor; /* A */
+    certificate_bounds bounds;
+    char table[16], arithmetic[16]; /* the kernel's declared table and rotation arithmetic, or "" */
     certificate_stage stage[CERTIFICATE_STAGES];
     certificate_search search;
     int64_t segment_count;
@@ -118,8 +126,17 @@ void certificate_shard_range(int64_t first, int64_t end, uint64_t shard, uint64_
  * none: the kernel claims nothing anywhere in the range. */
 const char *certificate_verdict(const certificate *c);
 
-/* The bound on the whole rotation that follows from the declared arithmetic and the measured angle
- * stage, in u; NaN where the arithmetic is undeclared. Derived in certificate.c. */
+certificate_bounds certificate_bounds_none(void);
+/* One more contract; places must come in order of position and pair, as do `to` and `from`. */
+void certificate_bounds_meet(certificate_bounds *b, double bound, int64_t position, int64_t pair);
+void certificate_bounds_join(certificate_bounds *to, const certificate_bounds *from);
+
+/* The names of a rope_arithmetic and a rope_format; "" where undeclared or unknown. */
+const char *certificate_arithmetic_name(uint32_t arithmetic);
+const char *certificate_format_name(uint32_t format);
+
+/* The bound on the whole rotation that follows from the declared table and arithmetic and the
+ * measured stages, in u; NaN where the arithmetic is undeclared. Derived in certificate_bound.c. */
 double certificate_derived_bound(const certificate *c);
 
 /* Adds `part` to `sum`: parts of one range must come in order and touch. False with a line where

@@ -14,12 +14,6 @@
 
 enum { MOST_JOBS = 256 };
 
-static const char *const arithmetic_names[] = {
-    [ROPE_ARITHMETIC_UNDECLARED] = "",     [ROPE_ARITHMETIC_F32] = "f32",
-    [ROPE_ARITHMETIC_F32_FMA] = "f32_fma", [ROPE_ARITHMETIC_F64] = "f64",
-    [ROPE_ARITHMETIC_F64_FMA] = "f64_fma",
-};
-
 bool certify_binary_hash(const certify_subject *s, char hash[65], rope_error *error)
 {
     static char self[65]; /* this program does not change while it runs */
@@ -123,7 +117,7 @@ static bool share(run *r, int j)
     piece->parts = (certify_part *)(memory + status);
     certificate_segment *rows = (certificate_segment *)(memory + status + parts);
     for (size_t k = 0; k < count; k++) {
-        piece->parts[k].bound_low = piece->parts[k].bound_high = NAN;
+        piece->parts[k].bounds = certificate_bounds_none();
         piece->parts[k].segments = rows + k * segments;
     }
     return true;
@@ -221,8 +215,8 @@ static bool describe(const run *r, int k, certificate *c, rope_error *error)
                        .shard_first = r->first,
                        .shard_end = r->first,
                        .pairs = r->frequencies.pairs,
-                       .bound_low = NAN,
-                       .bound_high = NAN};
+                       .attention_factor = r->frequencies.attention_factor,
+                       .bounds = certificate_bounds_none()};
     snprintf(c->kernel, sizeof c->kernel, "%s", s->kernel->name);
     if (s->plugin != NULL) {
         const char *slash = strrchr(s->plugin, '/');
@@ -231,9 +225,10 @@ static bool describe(const run *r, int k, certificate *c, rope_error *error)
     snprintf(c->truth, sizeof c->truth, "%s",
              options->truth == ROPE_TRUTH_EXACT ? "exact" : "as-trained");
     snprintf(c->dtype, sizeof c->dtype, "%s", rope_dtype_name(s->dtype));
-    uint32_t arithmetic = s->kernel->pipeline.arithmetic;
-    if (arithmetic < sizeof arithmetic_names / sizeof arithmetic_names[0])
-        snprintf(c->arithmetic, sizeof c->arithmetic, "%s", arithmetic_names[arithmetic]);
+    const rope_pipeline *pipeline = &s->kernel->pipeline;
+    snprintf(c->table, sizeof c->table, "%s", certificate_format_name(pipeline->table));
+    snprintf(c->arithmetic, sizeof c->arithmetic, "%s",
+             certificate_arithmetic_name(pipeline->arithmetic));
     int length = rope_spec_format(s->spec, NULL, 0);
     c->spec = length >= 0 ? malloc((size_t)length + 1) : NULL;
     if (c->spec == NULL)
@@ -257,8 +252,7 @@ static bool collect(const run *r, int k, certify_result *result, rope_error *err
         certificate piece = *sum; /* borrows the texts */
         piece.shard_first = r->pieces[j].first;
         piece.shard_end = r->pieces[j].end;
-        piece.bound_low = part->bound_low;
-        piece.bound_high = part->bound_high;
+        piece.bounds = part->bounds;
         memcpy(piece.stage, part->stage, sizeof piece.stage);
         piece.segments = part->segments;
         piece.segment_count = part->segment_count;
@@ -316,7 +310,8 @@ bool certify_run(const certify_subject *subjects, int count, const certify_optio
     bool good = r->skip != NULL &&
                 rope_spec_resolve(subjects[0].spec, options->truth, &r->frequencies, error);
     if (good) {
-        r->o = oracle_new(subjects[0].spec, options->truth, error);
+        r->o =
+            options->o != NULL ? options->o : oracle_new(subjects[0].spec, options->truth, error);
         good = r->o != NULL;
     }
     if (good) {
@@ -324,7 +319,7 @@ bool certify_run(const certify_subject *subjects, int count, const certify_optio
         good = run_all(r, results, error);
         unshare(r);
     }
-    if (r->o != NULL)
+    if (r->o != NULL && options->o == NULL)
         oracle_free(r->o);
     rope_frequencies_free(&r->frequencies);
     free(r->skip);

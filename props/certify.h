@@ -31,6 +31,7 @@ typedef struct certify_options {
     uint64_t shard, shards;
     int64_t part_first, part_end; /* only these positions, of the whole range's shard 1/1; first =
                                      end: all */
+    oracle *o; /* of the subjects' spec and truth, whose tables are used again; NULL: one is made */
     int jobs;
     uint64_t search; /* evaluations of the adversarial search; 0 = none */
     void (*progress)(void *context, double done, double total); /* may be NULL */

@@ -98,8 +98,8 @@ void certify_summary_line(const certificate *c, char *text, size_t size)
     if (used > 0 && (size_t)used < size && c->search.evaluations > 0)
         used += snprintf(text + used, size - (size_t)used, ", searched %.5g u",
                          c->search.worst.error_u);
-    if (used > 0 && (size_t)used < size && !isnan(c->bound_high))
-        snprintf(text + used, size - (size_t)used, "; contract %.5g u", c->bound_high);
+    if (used > 0 && (size_t)used < size && !isnan(c->bounds.high))
+        snprintf(text + used, size - (size_t)used, "; contract %.5g u", c->bounds.high);
 }
 
 /* KERNEL.DTYPE.SPEC.json, the spec's own text made safe for a file name. */
@@ -245,8 +245,8 @@ static void stage_row(rows_writer *w, const char *run, const certificate *c, con
         for (int i = 0; i < 7; i++)
             rows_empty(w);
     }
-    rows_number(w, c->bound_low);
-    rows_number(w, c->bound_high);
+    rows_number(w, c->bounds.low);
+    rows_number(w, c->bounds.high);
     rows_number(w, certificate_derived_bound(c));
     rows_integer(w, worst->position);
     rows_integer(w, worst->pair);

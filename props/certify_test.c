@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,44 +14,10 @@
 
 #include "impl/registry.h"
 #include "oracle/measure.h"
-#include "props/certify.h"
 #include "props/certify_exact.h"
 #include "props/certify_measure.h"
 #include "props/certify_probe.h"
-#include "props/recheck.h"
-
-static rope_spec spec_of(const char *text)
-{
-    rope_spec spec;
-    rope_error error;
-    if (!rope_spec_parse(text, &spec, &error))
-        fail_msg("%s", error.text);
-    return spec;
-}
-
-static certify_options options_of(int64_t first, int64_t end)
-{
-    return (certify_options){.seed = 7,
-                             .first = first,
-                             .end = end,
-                             .shard = 1,
-                             .shards = 1,
-                             .jobs = 1,
-                             .search = 1 << 13};
-}
-
-static certificate certify_one(const rope_kernel *kernel, const rope_spec *spec,
-                               const certify_options *options)
-{
-    certify_subject subject = {kernel, NULL, spec, ROPE_F32};
-    certify_result result;
-    rope_error error;
-    if (!certify_run(&subject, 1, options, &result, &error))
-        fail_msg("%s", error.text);
-    if (result.reason[0] != '\0')
-        fail_msg("%s", result.reason);
-    return result.certificate;
-}
+#include "props/test_certify.h"
 
 /* ---- the measuring loop ---- */
 
@@ -428,88 +395,6 @@ static void a_fifo_is_no_certificate(void **test)
     rmdir(folder);
 }
 
-/* A forger who also renews the hash: numbers that the kernel and MPFR do not bear out. */
-static void recheck_measures_again(void **test)
-{
-    (void)test;
-    rope_spec spec = spec_of("head_dim=16,base=10000,pairing=half");
-    certify_options options = options_of(0, 20000);
-    certificate c = certify_one(rope_registry_find("lookup"), &spec, &options);
-    recheck_options how = {.seed = 3, .jobs = 1, .positions = 8, .segments = 2};
-    recheck_work work;
-    rope_error error;
-    if (recheck_certificate(&c, NULL, NULL, &how, &work, &error) != RECHECK_HOLDS)
-        fail_msg("%s", error.text);
-    assert_true(work.pairs > 8 * 3 * 8 && work.segments == 2);
-    certificate_stage *angle = &c.stage[CERTIFICATE_ANGLE];
-    certificate good = c;
-    for (int change = 0; change < 17; change++) {
-        certificate_segment kept = c.segments[0];
-        switch (change) {
-        case 0:
-            angle->worst[2].error_u *= 1 + 0x1p-30;
-            break;
-        case 1:
-            angle->worst[0].y0 = nextafterf((float)angle->worst[0].y0, 2);
-            break;
-        case 2:
-            angle->worst[0].bound_u *= 1.5;
-            break;
-        case 3:
-            c.segments[0].tally[0].squares_u.limb[0] ^= 1;
-            break;
-        case 4:
-            c.segments[0].tally[1].correctly_rounded -= 1;
-            break;
-        case 5:
-            c.stage[CERTIFICATE_ROTATION].total.max_error_u = 1.5;
-            break;
-        case 6:
-            c.binary_hash[5] ^= 1;
-            break;
-        case 7:
-            angle->misrounded_count = 1;
-            angle->misrounded[0] = (certificate_place){17, 3, 0};
-            break;
-        case 8:
-            c.search.worst.error_u *= 1.0001;
-            break;
-        case 9:
-            c.search.worst.x0 = nextafterf((float)c.search.worst.x0, 9);
-            break;
-        case 10:
-            c.bound_high = -1;
-            break;
-        case 11:
-            c.bound_high = 0.5;
-            break;
-        case 12:
-            c.bound_high = 1e300;
-            break;
-        case 13:
-            c.bound_low = -1;
-            break;
-        case 14:
-            c.bound_low = 0; /* looser than true, yet not met */
-            break;
-        case 15:
-            c.bound_low = 1e300;
-            break;
-        case 16:
-            c.bound_low = c.bound_high = NAN;
-            break;
-        }
-        if (recheck_certificate(&c, NULL, NULL, &how, &work, &error) != RECHECK_FAILS)
-            fail_msg("change %d was not noticed", change);
-        c.segments[0] = kept;
-        c = good;
-    }
-    strcpy(c.kernel, "no_such_kernel");
-    assert_int_equal(recheck_certificate(&c, NULL, NULL, &how, &work, &error), RECHECK_UNUSABLE);
-    certificate_free(&c);
-    rope_spec_free(&spec);
-}
-
 static void sums_do_not_depend_on_order(void **test)
 {
     (void)test;
@@ -545,7 +430,6 @@ int main(void)
         cmocka_unit_test(refuses_other_subjects),
         cmocka_unit_test(notices_every_edited_number),
         cmocka_unit_test(a_fifo_is_no_certificate),
-        cmocka_unit_test(recheck_measures_again),
         cmocka_unit_test(sums_do_not_depend_on_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

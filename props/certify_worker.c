@@ -90,21 +90,20 @@ static int64_t bounds_at(const worker *w, int k, int64_t position)
     int64_t pairs = oracle_pairs(w->piece->o), without = 0;
     double u = rope_dtype_unit_roundoff(s->dtype), ceiling = sqrt(2) / u;
     bool identity = position == 0 && w->args[k].attention_factor == 1;
-    double low = part->bound_low, high = part->bound_high;
+    certificate_bounds bounds = part->bounds;
     for (int64_t i = 0; i < pairs; i++) {
         double bound = s->kernel->error_bound(&w->args[k], position, i);
         if (!(bound >= 0 && bound < ceiling)) {
             without++;
             bound = INFINITY;
         } else {
-            low = low <= bound ? low : bound; /* NaN before the first */
-            high = high >= bound ? high : bound;
+            if (!(bounds.low <= bound && bounds.high >= bound)) /* NaN before the first */
+                certificate_bounds_meet(&bounds, bound, position, i);
         }
         w->bound[i] = bound;
         w->limit[i] = identity ? 2 * CERTIFY_ENCLOSURE / u : bound;
     }
-    part->bound_low = low;
-    part->bound_high = high;
+    part->bounds = bounds;
     return without;
 }
 

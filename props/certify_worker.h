@@ -8,7 +8,7 @@
 typedef struct certify_part {
     bool failed;
     char reason[200];
-    double bound_low, bound_high; /* NaN before any was met */
+    certificate_bounds bounds;
     certificate_stage stage[CERTIFICATE_STAGES];
     int64_t segment_count;
     certificate_segment *segments; /* room for all that the piece touches */

@@ -1,5 +1,3 @@
-#include "props/recheck.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,149 +5,15 @@
 
 #include "impl/registry.h"
 #include "props/certify_measure.h"
-#include "props/certify_probe.h"
-#include "props/certify_worker.h"
 #include "props/hunt.h"
 #include "props/isolate.h"
+#include "props/recheck_internal.h"
 
-/* Of the memory that the child shares: its verdict. */
-typedef struct answer {
-    bool good;
-    int64_t pairs;
-    rope_error error;
-} answer;
-
-typedef struct inspection {
-    const certificate *c;
-    certify_subject subject;
-    certify_options options;
-    oracle *o;
-    rope_frequencies frequencies;
-    int64_t *positions; /* ascending */
-    int64_t count;
-    answer *answer;
-} inspection;
-
-static bool same_number(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
-/* A stated error against MPFR's: the enclosure's far side lies at or above the true error, and
- * above it by no more than the enclosure (certify_measure.h) allows; the factor 2 covers MPFR's own
- * rounding to f64. */
-static bool error_holds(double stated, double exact, double u)
-{
-    if (!(exact < 0x1p100))
-        return isinf(stated);
-    double allowance = u == 0x1p-11 ? 0x1p-40 : 0;
-    return stated >= exact * (1 - 0x1p-50) - allowance &&
-           stated <= exact * (1 + 0x1p-48) + 0x1p-95 / u + allowance;
-}
-
-static const char *const stage_names[] = {"angle", "rotation"};
-static const char *const probe_names[] = {"unit_u", "unit_v", "vector"};
-
-static bool wrong(rope_error *error, int stage, int64_t position, int64_t pair, uint32_t probe,
-                  const char *what, double stated, double found)
-{
-    return rope_fail(error,
-                     "%s, position %" PRId64 ", pair %" PRId64 ", %s: %s is %.17g, stated %.17g",
-                     stage_names[stage], position, pair, probe_names[probe], what, found, stated);
-}
-
-/* Every statement that the certificate makes about one pair. */
-static bool check_pair(const inspection *p, const certificate_case *found, int correct,
-                       rope_error *error)
-{
-    int s = found->probe == CERTIFICATE_VECTOR ? CERTIFICATE_ROTATION : CERTIFICATE_ANGLE;
-    const certificate_stage *stage = &p->c->stage[s];
-    double u = rope_dtype_unit_roundoff(p->subject.dtype);
-    int64_t position = found->position, pair = found->pair;
-    if (found->error_u > stage->total.max_error_u * (1 + 0x1p-48) + 0x1p-38)
-        return wrong(error, s, position, pair, found->probe, "an error above the stated maximum",
-                     stage->total.max_error_u, found->error_u);
-    bool above = !(found->error_u <= found->bound_u * (1 + 0x1p-48) + 0x1p-38);
-    if (above && stage->total.above == 0)
-        return wrong(error, s, position, pair, found->probe,
-                     "an error above the contract, of which none is stated,", found->bound_u,
-                     found->error_u);
-    for (int i = 0; i < stage->worst_count; i++) {
-        const certificate_case *w = &stage->worst[i];
-        if (w->position != position || w->pair != pair || w->probe != found->probe)
-            continue;
-        if (!same_number(w->x0, found->x0) || !same_number(w->x1, found->x1))
-            return wrong(error, s, position, pair, found->probe, "the input", w->x0, found->x0);
-        if (!same_number(w->y0, found->y0))
-            return wrong(error, s, position, pair, found->probe, "y0", w->y0, found->y0);
-        if (!same_number(w->y1, found->y1))
-            return wrong(error, s, position, pair, found->probe, "y1", w->y1, found->y1);
-        if (!same_number(w->bound_u, found->bound_u))
-            return wrong(error, s, position, pair, found->probe, "the contract", w->bound_u,
-                         found->bound_u);
-        if (!error_holds(w->error_u, found->error_u, u))
-            return wrong(error, s, position, pair, found->probe, "the error", w->error_u,
-                         found->error_u);
-    }
-    for (int i = 0; i < stage->misrounded_count; i++) {
-        const certificate_place *m = &stage->misrounded[i];
-        if (m->position == position && m->pair == pair && m->probe == found->probe && correct == 2)
-            return rope_fail(error,
-                             "%s, position %" PRId64 ", pair %" PRId64
-                             ", %s: correctly rounded, stated to be misrounded",
-                             stage_names[s], position, pair, probe_names[m->probe]);
-    }
-    return true;
-}
-
-/* One position: the kernel runs in the same window and block as when it was certified, and MPFR
- * measures every pair of its three rows. */
-static bool check_position(const inspection *p, certify_block *block, int64_t position,
-                           rope_error *error)
-{
-    const certify_subject *s = &p->subject;
-    int64_t first, end, block_first, block_end;
-    certify_window_at(&p->options, p->c->pairs, position, &first, &end);
-    certify_block_at(&p->options, position, &block_first, &block_end);
-    rope_plan_args args =
-        rope_spec_plan_args(s->spec, &p->frequencies, (rope_dtype)s->dtype, first, end - 1);
-    rope_plan *plan = NULL;
-    rope_status status = s->kernel->plan(&args, &plan);
-    if (status != ROPE_OK)
-        return rope_fail(error, "plan returned status %d for positions %" PRId64 " to %" PRId64,
-                         (int)status, first, end - 1);
-    certify_block_fill(block, block_first, block_end - block_first);
-    bool good = certify_block_apply(block, s->kernel, plan, error);
-    double u = rope_dtype_unit_roundoff(s->dtype);
-    for (uint32_t probe = 0; good && probe < CERTIFY_PROBES; probe++) {
-        const double *x0, *x1, *y0, *y1;
-        certify_block_row(block, position - block_first, probe, &x0, &x1, &y0, &y1);
-        for (int64_t i = 0; good && i < p->c->pairs; i++) {
-            double ulp, bound = s->kernel->error_bound(&args, position, i);
-            certificate_case found = {
-                position, i,        probe,
-                x0[i],    x1[i],    y0[i],
-                y1[i],    INFINITY, bound >= 0 && bound < sqrt(2) / u ? bound : INFINITY};
-            int correct = 0;
-            if (!recheck_bound_within(p->c, position, i, found.bound_u, error)) {
-                good = false;
-                break;
-            }
-            if (isfinite(y0[i]) && isfinite(y1[i])) {
-                certify_measure_mpfr(p->o, s->dtype, position, i, x0[i], x1[i], y0[i], y1[i],
-                                     &found.error_u, &ulp);
-                correct = certify_nearest(p->o, s->dtype, position, i, x0[i], x1[i], y0[i], y1[i]);
-            }
-            good = check_pair(p, &found, correct, error);
-            p->answer->pairs++;
-        }
-    }
-    s->kernel->destroy(plan);
-    return good;
-}
+/* Searches of at most this many evaluations are done again: a second. */
+static const uint64_t SEARCHED_AGAIN = UINT64_C(1) << 24;
 
 /* The adversarial search's case: the kernel once more, and MPFR. */
-static bool check_search(const inspection *p, rope_error *error)
+static bool check_search(const recheck_inspection *p, rope_error *error)
 {
     const certificate_case *stated = &p->c->search.worst;
     certificate_case found = *stated;
@@ -162,8 +26,8 @@ static bool check_search(const inspection *p, rope_error *error)
         return rope_fail(error, "search: its case lies outside the range");
     if (!hunt_evaluate(&p->subject, p->o, &p->frequencies, &p->options, &found, error))
         return false;
-    if (!same_number(found.y0, stated->y0) || !same_number(found.y1, stated->y1) ||
-        !same_number(found.bound_u, stated->bound_u))
+    if (!recheck_same(found.y0, stated->y0) || !recheck_same(found.y1, stated->y1) ||
+        !recheck_same(found.bound_u, stated->bound_u))
         return rope_fail(error,
                          "search, position %" PRId64 ", pair %" PRId64
                          ": the kernel gives %a, %a, stated %a, %a",
@@ -173,13 +37,14 @@ static bool check_search(const inspection *p, rope_error *error)
         certify_measure_mpfr(p->o, p->subject.dtype, stated->position, stated->pair, stated->x0,
                              stated->x1, found.y0, found.y1, &error_u, &ulp);
     p->answer->pairs++;
-    return error_holds(stated->error_u, error_u, rope_dtype_unit_roundoff(p->subject.dtype)) ||
+    return recheck_error_holds(stated->error_u, error_u,
+                               rope_dtype_unit_roundoff(p->subject.dtype)) ||
            rope_fail(error, "search: the error is %.17g, stated %.17g", error_u, stated->error_u);
 }
 
 static int inspect(void *context)
 {
-    const inspection *p = context;
+    const recheck_inspection *p = context;
     certify_block *block = certify_block_new(p->subject.spec, p->subject.dtype,
                                              p->frequencies.axis_count, p->options.seed);
     if (block == NULL) {
@@ -188,7 +53,7 @@ static int inspect(void *context)
     }
     for (int64_t i = 0; i < p->count; i++) {
         prop_beat();
-        if (!check_position(p, block, p->positions[i], &p->answer->error))
+        if (!recheck_position(p, block, p->positions[i], &p->answer->error))
             return 0;
     }
     p->answer->good =
@@ -212,18 +77,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The positions of all cases listed, the ends of the range, and a sample. */
-static bool choose_positions(inspection *p, const recheck_options *options)
+/* The positions of all cases and contracts listed, the ends of the range, and a sample. */
+static bool choose_positions(recheck_inspection *p, const recheck_options *options)
 {
     const certificate *c = p->c;
     int64_t most =
-        2 + options->positions + CERTIFICATE_STAGES * (CERTIFICATE_WORST + CERTIFICATE_MISROUNDED);
+        4 + options->positions + CERTIFICATE_STAGES * (CERTIFICATE_WORST + CERTIFICATE_MISROUNDED);
     int64_t *positions = p->positions = malloc((size_t)most * sizeof *positions);
     if (positions == NULL)
         return false;
     int64_t n = 0;
     positions[n++] = c->shard_first;
     positions[n++] = c->shard_end - 1;
+    if (!isnan(c->bounds.low)) {
+        positions[n++] = c->bounds.low_position;
+        positions[n++] = c->bounds.high_position;
+    }
     for (int s = 0; s < CERTIFICATE_STAGES; s++) {
         for (int i = 0; i < c->stage[s].worst_count; i++)
             positions[n++] = c->stage[s].worst[i].position;
@@ -241,8 +110,8 @@ static bool choose_positions(inspection *p, const recheck_options *options)
     return true;
 }
 
-static bool check_positions(inspection *p, const recheck_options *options, recheck_work *work,
-                            rope_error *error)
+static bool check_positions(recheck_inspection *p, const recheck_options *options,
+                            recheck_work *work, rope_error *error)
 {
     prop_limits limits = {.cpu_seconds = 60, .wall_seconds = 600, .memory_bytes = 0};
     prop_end end;
@@ -264,12 +133,31 @@ static bool check_positions(inspection *p, const recheck_options *options, reche
     return good;
 }
 
-/* A segment again, by the same engine that certified it: equal to the last digit. */
-static bool check_segment(const inspection *p, const certificate_segment *g, int jobs,
-                          rope_error *error)
+/* The range's adversarial search, done again: the same case. */
+static bool check_search_again(const recheck_inspection *p, const certificate_search *again,
+                               rope_error *error)
+{
+    const certificate_search *stated = &p->c->search;
+    return (again->evaluations == stated->evaluations &&
+            certificate_case_order(&again->worst, &stated->worst) == 0) ||
+           rope_fail(error,
+                     "search: %" PRIu64 " evaluations find %.17g u at position %" PRId64
+                     ", pair %" PRId64 ", stated %.17g u at position %" PRId64 ", pair %" PRId64,
+                     again->evaluations, again->worst.error_u, again->worst.position,
+                     again->worst.pair, stated->worst.error_u, stated->worst.position,
+                     stated->worst.pair);
+}
+
+/* A segment again, by the same engine that certified it: equal to the last digit. With the first
+ * of them the search. */
+static bool check_segment(const recheck_inspection *p, const certificate_segment *g, int jobs,
+                          bool search, rope_error *error)
 {
     certify_options options = p->options;
     certify_result result;
+    bool again = search && p->c->search.evaluations <= SEARCHED_AGAIN;
+    options.search = again ? p->c->search.evaluations : 0;
+    options.o = p->o;
     options.part_first = g->first;
     options.part_end = g->end;
     options.jobs = jobs;
@@ -281,20 +169,21 @@ static bool check_segment(const inspection *p, const certificate_segment *g, int
             memcmp(&result.certificate.stage[s].total, &g->tally[s], sizeof g->tally[s]) == 0 ||
             rope_fail(error,
                       "%s: positions %" PRId64 ":%" PRId64 " give other sums or counts than stated",
-                      stage_names[s], g->first, g->end);
-    good = good && (!(result.certificate.bound_low < p->c->bound_low ||
-                      result.certificate.bound_high > p->c->bound_high) ||
+                      recheck_stage_names[s], g->first, g->end);
+    good = good && (!(result.certificate.bounds.low < p->c->bounds.low ||
+                      result.certificate.bounds.high > p->c->bounds.high) ||
                     rope_fail(error,
                               "positions %" PRId64 ":%" PRId64
                               " have contracts from %.17g to %.17g u, stated %.17g to %.17g",
-                              g->first, g->end, result.certificate.bound_low,
-                              result.certificate.bound_high, p->c->bound_low, p->c->bound_high));
+                              g->first, g->end, result.certificate.bounds.low,
+                              result.certificate.bounds.high, p->c->bounds.low, p->c->bounds.high));
+    good = good && (!again || check_search_again(p, &result.certificate.search, error));
     certificate_free(&result.certificate);
     return good;
 }
 
-static bool check_segments(const inspection *p, const recheck_options *options, recheck_work *work,
-                           rope_error *error)
+static bool check_segments(const recheck_inspection *p, const recheck_options *options,
+                           recheck_work *work, rope_error *error)
 {
     const certificate *c = p->c;
     uint64_t state = options->seed * 2 + 1;
@@ -302,7 +191,7 @@ static bool check_segments(const inspection *p, const recheck_options *options, 
     for (int64_t at = 0; at < c->segment_count; at += stretch) {
         int64_t left = c->segment_count - at < stretch ? c->segment_count - at : stretch;
         const certificate_segment *g = &c->segments[at + (int64_t)(next(&state) % (uint64_t)left)];
-        if (!check_segment(p, g, options->jobs, error))
+        if (!check_segment(p, g, options->jobs, at == 0, error))
             return false;
         work->segments++;
     }
@@ -312,7 +201,7 @@ static bool check_segments(const inspection *p, const recheck_options *options, 
 /* ---- what the certificate speaks of ---- */
 
 static bool find_subject(const certificate *c, const rope_kernel *kernel, const char *plugin,
-                         rope_spec *spec, inspection *p, rope_error *error)
+                         rope_spec *spec, recheck_inspection *p, rope_error *error)
 {
     char *text = NULL;
     int dtype = rope_dtype_from_name(c->dtype);
@@ -347,7 +236,7 @@ static bool find_subject(const certificate *c, const rope_kernel *kernel, const 
     return true;
 }
 
-static bool check_subject(const inspection *p, bool other_binary, rope_error *error)
+static bool check_subject(const recheck_inspection *p, bool other_binary, rope_error *error)
 {
     const certificate *c = p->c;
     char hash[65];
@@ -362,7 +251,21 @@ static bool check_subject(const inspection *p, bool other_binary, rope_error *er
     if (p->subject.spec->rotary_dim / 2 != c->pairs)
         return rope_fail(error, "the spec has %" PRId64 " pairs, stated %" PRId64,
                          p->subject.spec->rotary_dim / 2, c->pairs);
+    const rope_pipeline *pipeline = &p->subject.kernel->pipeline;
+    const char *table = certificate_format_name(pipeline->table);
+    const char *arithmetic = certificate_arithmetic_name(pipeline->arithmetic);
+    if (strcmp(c->table, table) != 0 || strcmp(c->arithmetic, arithmetic) != 0)
+        return rope_fail(error,
+                         "the kernel declares table '%s' and arithmetic '%s', stated '%s' and '%s'",
+                         table, arithmetic, c->table, c->arithmetic);
     return certify_takes(&p->subject, p->options.truth, c->shard_first, c->shard_first, error);
+}
+
+static bool check_attention_factor(const recheck_inspection *p, rope_error *error)
+{
+    return p->frequencies.attention_factor == p->c->attention_factor ||
+           rope_fail(error, "the attention factor is %.17g, stated %.17g",
+                     p->frequencies.attention_factor, p->c->attention_factor);
 }
 
 recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *kernel,
@@ -370,7 +273,7 @@ recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *ker
                                     recheck_work *work, rope_error *error)
 {
     rope_spec spec;
-    inspection p = {.c = c};
+    recheck_inspection p = {.c = c};
     *work = (recheck_work){0};
     rope_spec_init(&spec);
     recheck_verdict verdict = RECHECK_UNUSABLE;
@@ -378,6 +281,7 @@ recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *ker
         verdict = RECHECK_FAILS;
         if (check_subject(&p, options->other_binary, error) &&
             rope_spec_resolve(&spec, p.options.truth, &p.frequencies, error) &&
+            check_attention_factor(&p, error) &&
             (p.o = oracle_new(&spec, p.options.truth, error)) != NULL &&
             check_positions(&p, options, work, error) && check_segments(&p, options, work, error))
             verdict = RECHECK_HOLDS;

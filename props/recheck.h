@@ -41,8 +41,8 @@ recheck_verdict recheck_certificate(const certificate *c, const rope_kernel *ker
 bool recheck_bound_within(const certificate *c, int64_t position, int64_t pair, double bound,
                           rope_error *error);
 
-/* Whether the stated smallest and largest contract are those of the certificate's positions: equal
- * where they are at most 2^24 pairs; beyond, only that they can be contracts. */
+/* Whether the stated smallest and largest contract are met where the certificate says, and, for at
+ * most 2^26 pairs, whether they are those of all positions, as is the number of pairs without. */
 bool recheck_bounds(const certificate *c, const certify_subject *s, const certify_options *options,
                     const rope_frequencies *frequencies, rope_error *error);
 

@@ -104,6 +104,7 @@ static bool hunt(session *s, const certify_subject *subject, oracle *o,
         certify_result result;
         if (scan.end - scan.first > SCANNED)
             scan.first = scan.end - SCANNED;
+        scan.o = o; /* one for all kernels */
         scan.progress = show_progress;
         scan.context = s;
         front_progress_begin(&s->progress, subject->kernel->name, 1);
