@@ -6,6 +6,7 @@
 #include <math.h>
 #include <sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put_text(cJSON *object, const char *key, const char *text)
@@ -201,4 +202,24 @@ char *certificate_to_json(const certificate *c)
     }
     cJSON_Delete(root);
     return text;
+}
+
+certificate_likeness certificate_compare(const cJSON *file, const cJSON *ours)
+{
+    const cJSON *x = file->child, *y = ours->child;
+    bool number = cJSON_IsRaw(ours);
+    certificate_likeness worst = CERTIFICATE_LIKE;
+    if (number ? !cJSON_IsNumber(file) : (file->type & 0xff) != (ours->type & 0xff))
+        return CERTIFICATE_OTHER_SHAPE;
+    if (number ? file->valuedouble != strtod(ours->valuestring, NULL)
+               : cJSON_IsString(ours) && strcmp(file->valuestring, ours->valuestring) != 0)
+        return CERTIFICATE_OTHER_VALUE;
+    for (; x != NULL && y != NULL && worst < CERTIFICATE_OTHER_SHAPE; x = x->next, y = y->next) {
+        if ((x->string != NULL) != (y->string != NULL) ||
+            (x->string != NULL && strcmp(x->string, y->string) != 0))
+            return CERTIFICATE_OTHER_SHAPE;
+        certificate_likeness here = certificate_compare(x, y);
+        worst = here > worst ? here : worst;
+    }
+    return (x == NULL) == (y == NULL) ? worst : CERTIFICATE_OTHER_SHAPE;
 }

@@ -207,35 +207,6 @@ static bool sane(const certificate *c)
            c->shard_first < c->shard_end && c->pairs >= 1 && c->pairs <= 1 << 14;
 }
 
-typedef enum likeness {
-    LIKE = 0,
-    OTHER_VALUE = 1, /* the same keys and types */
-    OTHER_SHAPE = 2,
-} likeness;
-
-/* The file's content against what we would write for what was read of it: numbers that we derive
- * (a verdict, a root mean square) may have been edited, keys added or given twice. Our numbers are
- * raw text. */
-static likeness compare(const cJSON *file, const cJSON *ours)
-{
-    const cJSON *x = file->child, *y = ours->child;
-    bool number = cJSON_IsRaw(ours);
-    likeness worst = LIKE;
-    if (number ? !cJSON_IsNumber(file) : (file->type & 0xff) != (ours->type & 0xff))
-        return OTHER_SHAPE;
-    if (number ? file->valuedouble != strtod(ours->valuestring, NULL)
-               : cJSON_IsString(ours) && strcmp(file->valuestring, ours->valuestring) != 0)
-        return OTHER_VALUE;
-    for (; x != NULL && y != NULL && worst < OTHER_SHAPE; x = x->next, y = y->next) {
-        if ((x->string != NULL) != (y->string != NULL) ||
-            (x->string != NULL && strcmp(x->string, y->string) != 0))
-            return OTHER_SHAPE;
-        likeness here = compare(x, y);
-        worst = here > worst ? here : worst;
-    }
-    return (x == NULL) == (y == NULL) ? worst : OTHER_SHAPE;
-}
-
 static certificate_reading parse_root(const cJSON *root, certificate *c, rope_error *error)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "tightrope_certificate");
@@ -266,14 +237,14 @@ static certificate_reading parse_root(const cJSON *root, certificate *c, rope_er
     c->provenance = text != NULL ? strdup(text) : NULL;
     cJSON_free(text);
     cJSON *again = certificate_content_json(c);
-    likeness like = compare(content, again);
+    certificate_likeness like = certificate_compare(content, again);
     bool good = certificate_content_hash(again, hash);
     cJSON_Delete(again);
-    if (like == OTHER_SHAPE) {
+    if (like == CERTIFICATE_OTHER_SHAPE) {
         rope_fail(error, "has a \"content\" with other keys or types than a certificate's");
         return CERTIFICATE_MALFORMED;
     }
-    if (like == OTHER_VALUE) {
+    if (like == CERTIFICATE_OTHER_VALUE) {
         rope_fail(error, "states numbers that do not follow from its own sums and counts");
         return CERTIFICATE_EDITED;
     }

@@ -89,12 +89,7 @@ static inline component judge(const certify_unit *unit, sum2 v, double y, double
     return c;
 }
 
-/* What underflow may add to the error of a pair with |x| = 1, in u: 2 eta. As the oracle's measure
- * does, it is taken off the error where it can be seen (above 2^-20 u: f16 alone), so that errors
- * compare with the contract. */
-#define UNDERFLOW_SEEN 0x1p-20
-
-static double underflow_u(const certify_unit *unit)
+double certify_underflow_u(const certify_unit *unit)
 {
     return 2 * unit->smallest * (1 - 0x1p-50) / (unit->attention_factor * unit->unit_roundoff);
 }
@@ -111,7 +106,7 @@ static void measure_portable(const certify_unit *unit, const certify_row *row,
     const certify_exact *r = &row->exact;
     const double in_u = 1 / (unit->attention_factor * unit->unit_roundoff);
     const double far = CERTIFY_ENCLOSURE / unit->unit_roundoff;
-    const double subnormal = underflow_u(unit);
+    const double subnormal = certify_underflow_u(unit);
     for (int64_t i = from; i < row->pairs; i++) {
         double x0 = row->x0[i], x1 = row->x1[i];
         sum2 v0 = rotate(r->cos_hi[i], r->cos_lo[i], r->sin_hi[i], r->sin_lo[i], x0, x1);
@@ -123,7 +118,7 @@ static void measure_portable(const certify_unit *unit, const certify_row *row,
         e = e * (1 + 0x1p-50) + far;
         double slack = subnormal * inverse;
         out->above[i] = e <= row->limit[i] + slack ? 0 : 1; /* NaN is above */
-        slack = slack > UNDERFLOW_SEEN ? slack : 0;
+        slack = slack > CERTIFY_UNDERFLOW_SEEN ? slack : 0;
         e = e < slack ? 0 : e - slack;
         out->error_u[i] = e;
         out->ulp[i] = a.ulp > b.ulp ? a.ulp : b.ulp;
@@ -201,8 +196,8 @@ AVX2 static int64_t measure_avx2(const certify_unit *unit, const certify_row *ro
     const certify_exact *r = &row->exact;
     const double in_u = 1 / (unit->attention_factor * unit->unit_roundoff);
     const __m256d far = _mm256_set1_pd(CERTIFY_ENCLOSURE / unit->unit_roundoff);
-    const __m256d subnormal = _mm256_set1_pd(underflow_u(unit));
-    const __m256d seen = _mm256_set1_pd(UNDERFLOW_SEEN);
+    const __m256d subnormal = _mm256_set1_pd(certify_underflow_u(unit));
+    const __m256d seen = _mm256_set1_pd(CERTIFY_UNDERFLOW_SEEN);
     const __m256d one = _mm256_set1_pd(1), minus = _mm256_set1_pd(-0.0);
     const __m256d reach_scale = _mm256_set1_pd(0x1p-98 * unit->attention_factor);
     const __m256d zero = _mm256_setzero_pd(), two = _mm256_set1_pd(2);
@@ -287,183 +282,4 @@ void certify_measure_choose(void)
 {
     const uint32_t wanted = ROPE_CPU_AVX2 | ROPE_CPU_FMA;
     certify_measure_vector = (rope_cpu_features() & wanted) == wanted;
-}
-
-static double half_to_double(uint16_t half)
-{
-    /* The 15 magnitude bits, seen as an f32 of the same fields, times 2^112 is the value, for
-     * subnormals too; the top exponent means infinity or NaN. */
-    uint32_t bits = (uint32_t)(half & 0x7fff) << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    value *= 0x1p112f;
-    if ((half & 0x7c00) == 0x7c00)
-        value = (half & 0x3ff) != 0 ? NAN : INFINITY;
-    return (half & 0x8000) != 0 ? -(double)value : (double)value;
-}
-
-void certify_decode(uint32_t dtype, const void *data, int64_t first, int64_t step, int64_t n,
-                    double *out)
-{
-    const float *f32 = (const float *)data + first;
-    const double *f64 = (const double *)data + first;
-    const uint16_t *u16 = (const uint16_t *)data + first;
-    switch (dtype) {
-    case ROPE_F32:
-        for (int64_t i = 0; i < n; i++)
-            out[i] = f32[i * step];
-        break;
-    case ROPE_F64:
-        for (int64_t i = 0; i < n; i++)
-            out[i] = f64[i * step];
-        break;
-    case ROPE_F16:
-        for (int64_t i = 0; i < n; i++)
-            out[i] = half_to_double(u16[i * step]);
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t bits = (uint32_t)u16[i * step] << 16;
-            float value;
-            memcpy(&value, &bits, sizeof value);
-            out[i] = value;
-        }
-    }
-}
-
-/* A value that f16 holds: a subnormal is its own multiple of 2^-24, else the fields move. */
-static uint16_t half_from_double(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
-    double size = fabs(value);
-    if (size < 0x1p-14)
-        return (uint16_t)(sign | (uint16_t)(size * 0x1p24));
-    if (!(size <= 65504))
-        return (uint16_t)(sign | (isnan(value) ? 0x7e00 : 0x7c00));
-    uint64_t exponent = (bits >> 52 & 0x7ff) - 1023 + 15;
-    return (uint16_t)(sign | exponent << 10 | (bits >> 42 & 0x3ff));
-}
-
-static uint16_t bf16_from_double(double value)
-{
-    float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    return (uint16_t)(bits >> 16);
-}
-
-void certify_encode(uint32_t dtype, void *data, int64_t first, int64_t step, int64_t n,
-                    const double *values)
-{
-    float *f32 = (float *)data + first;
-    double *f64 = (double *)data + first;
-    uint16_t *u16 = (uint16_t *)data + first;
-    if (dtype == ROPE_F32)
-        for (int64_t i = 0; i < n; i++)
-            f32[i * step] = (float)values[i];
-    else if (dtype == ROPE_F64)
-        for (int64_t i = 0; i < n; i++)
-            f64[i * step] = values[i];
-    else if (dtype == ROPE_F16)
-        for (int64_t i = 0; i < n; i++)
-            u16[i * step] = half_from_double(values[i]);
-    else
-        for (int64_t i = 0; i < n; i++)
-            u16[i * step] = bf16_from_double(values[i]);
-}
-
-/* A (c x0 - s x1) and A (s x0 + c x1), within 2^-(precision - 8) A|x|. */
-static void rotate_mpfr(const oracle *o, int64_t position, int64_t pair, double x0, double x1,
-                        mpfr_t v0, mpfr_t v1)
-{
-    mpfr_prec_t precision = mpfr_get_prec(v0);
-    mpfr_t c, s, t;
-    mpfr_inits2(precision, c, s, t, (mpfr_ptr)0);
-    oracle_cos_sin(o, position, pair, c, s);
-    mpfr_mul_d(v0, c, x0, MPFR_RNDN);
-    mpfr_mul_d(t, s, x1, MPFR_RNDN);
-    mpfr_sub(v0, v0, t, MPFR_RNDN);
-    mpfr_mul_d(v1, s, x0, MPFR_RNDN);
-    mpfr_mul_d(t, c, x1, MPFR_RNDN);
-    mpfr_add(v1, v1, t, MPFR_RNDN);
-    oracle_attention_factor(o, t);
-    mpfr_mul(v0, v0, t, MPFR_RNDN);
-    mpfr_mul(v1, v1, t, MPFR_RNDN);
-    mpfr_clears(c, s, t, (mpfr_ptr)0);
-}
-
-static double quantum_of(uint32_t dtype, const mpfr_t v)
-{
-    double eta = rope_dtype_smallest(dtype);
-    if (mpfr_zero_p(v))
-        return eta;
-    /* v = m 2^e with m in [1/2, 1). */
-    double quantum = ldexp(rope_dtype_unit_roundoff(dtype), (int)mpfr_get_exp(v));
-    return quantum > eta ? quantum : eta;
-}
-
-static bool is_nearest(uint32_t dtype, const mpfr_t v, double y, double reach)
-{
-    double quantum = quantum_of(dtype, v);
-    mpfr_t n, d;
-    mpfr_inits2(mpfr_get_prec(v), n, d, (mpfr_ptr)0);
-    mpfr_div_d(d, v, quantum, MPFR_RNDN);
-    mpfr_rint(n, d, MPFR_RNDN); /* ties to even */
-    mpfr_sub(d, d, n, MPFR_RNDN);
-    double nearest = mpfr_get_d(n, MPFR_RNDN), offset = mpfr_get_d(d, MPFR_RNDN);
-    /* Within reach of a midpoint at 400 bits: an exact tie, as with exact data at position 0. */
-    mpfr_abs(d, d, MPFR_RNDN);
-    mpfr_sub_d(d, d, 0.5, MPFR_RNDN);
-    mpfr_abs(d, d, MPFR_RNDN);
-    if (mpfr_cmp_d(d, reach / quantum) <= 0) {
-        double other = nearest + (offset > 0 ? 1 : -1);
-        nearest = fmod(nearest, 2) == 0 ? nearest : other;
-    }
-    mpfr_clears(n, d, (mpfr_ptr)0);
-    return y == nearest * quantum;
-}
-
-enum { EXACT_BITS = 400 };
-
-int certify_nearest(const oracle *o, uint32_t dtype, int64_t position, int64_t pair, double x0,
-                    double x1, double y0, double y1)
-{
-    mpfr_t v0, v1;
-    mpfr_inits2(EXACT_BITS, v0, v1, (mpfr_ptr)0);
-    rotate_mpfr(o, position, pair, x0, x1, v0, v1);
-    double reach = 0x1p-380 * oracle_attention_factor_dd(o).hi * hypot(x0, x1);
-    int correct = is_nearest(dtype, v0, y0, reach) + is_nearest(dtype, v1, y1, reach);
-    mpfr_clears(v0, v1, (mpfr_ptr)0);
-    return correct;
-}
-
-void certify_measure_mpfr(const oracle *o, uint32_t dtype, int64_t position, int64_t pair,
-                          double x0, double x1, double y0, double y1, double *error_u, double *ulp)
-{
-    mpfr_t v[2], norm, t;
-    mpfr_inits2(300, v[0], v[1], norm, t, (mpfr_ptr)0);
-    rotate_mpfr(o, position, pair, x0, x1, v[0], v[1]);
-    *ulp = 0;
-    for (int k = 0; k < 2; k++) {
-        double quantum = quantum_of(dtype, v[k]);
-        mpfr_sub_d(v[k], v[k], k == 0 ? y0 : y1, MPFR_RNDN);
-        mpfr_div_d(t, v[k], quantum, MPFR_RNDN);
-        *ulp = fmax(*ulp, fabs(mpfr_get_d(t, MPFR_RNDN)));
-    }
-    mpfr_hypot(t, v[0], v[1], MPFR_RNDN);
-    mpfr_set_d(norm, x0, MPFR_RNDN);
-    mpfr_set_d(v[0], x1, MPFR_RNDN);
-    mpfr_hypot(norm, norm, v[0], MPFR_RNDN);
-    oracle_attention_factor(o, v[0]);
-    mpfr_mul(norm, norm, v[0], MPFR_RNDN);
-    mpfr_div(t, t, norm, MPFR_RNDN);
-    mpfr_div_d(t, t, rope_dtype_unit_roundoff(dtype), MPFR_RNDN);
-    *error_u = mpfr_get_d(t, MPFR_RNDN);
-    certify_unit unit = certify_unit_of(dtype, mpfr_get_d(v[0], MPFR_RNDN));
-    double slack = underflow_u(&unit) / hypot(x0, x1);
-    if (slack > UNDERFLOW_SEEN)
-        *error_u = fmax(*error_u - slack, 0);
-    mpfr_clears(v[0], v[1], norm, t, (mpfr_ptr)0);
 }

@@ -33,6 +33,12 @@ typedef struct certify_unit {
 
 certify_unit certify_unit_of(uint32_t dtype, double attention_factor);
 
+/* What underflow may add to the error of a pair with |x| = 1, in u: 2 eta. As the oracle's measure
+ * does, it is taken off the error where it can be seen (above 2^-20 u: f16 alone), so that errors
+ * compare with the contract. */
+#define CERTIFY_UNDERFLOW_SEEN 0x1p-20
+double certify_underflow_u(const certify_unit *unit);
+
 /* Errors, pair by pair. */
 typedef struct certify_errors {
     double *error_u;   /* [pairs] normwise, in u, the enclosure's far side; NaN for NaN */

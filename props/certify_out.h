@@ -22,8 +22,8 @@ typedef struct certify_out {
     int failures, skips;
 } certify_out;
 
-/* The columns of certify.csv, one row a stage (angle, rotation, search). */
-extern const char certify_columns[];
+/* The rows of all certificates kept, to out->csv: one a stage (angle, rotation, search). */
+bool certify_rows_write(const certify_out *out, rope_error *error);
 
 /* single: the run makes one certificate. False with a line: several need a folder, the place cannot
  * be written. */

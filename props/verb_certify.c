@@ -3,20 +3,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "impl/spec/positions.h"
-#include "props/certify.h"
+#include "props/certify_arguments.h"
 #include "props/certify_out.h"
-#include "props/certify_select.h"
 #include "props/recheck.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
 
 typedef struct options {
-    const char *kernels, *dtypes, *positions, *shard, *out, *jobs, *seed, *truth, *csv, *search;
-    const char *recheck;
-    front_values specs, plugins;
+    certify_arguments shared;
+    const char *shard, *out, *search, *recheck;
     bool other_binary;
 } options;
 
@@ -44,36 +40,20 @@ static bool parse_shard(const char *text, certify_options *run, rope_error *erro
     return true;
 }
 
-static bool parse_range(const char *text, certify_options *run, rope_error *error)
-{
-    if (!rope_range_parse(text, &run->first, &run->end, error))
-        return false;
-    if ((uint64_t)run->end - (uint64_t)run->first > (uint64_t)CERTIFY_LONGEST)
-        return rope_fail(error, "--positions %s holds more than 2^48 positions", text);
-    int64_t first, end;
-    certificate_shard_range(run->first, run->end, run->shard, run->shards, &first, &end);
-    return first < end || rope_fail(error,
-                                    "shard %" PRIu64 "/%" PRIu64 " of --positions %s is empty, "
-                                    "expected at most as many shards as positions",
-                                    run->shard, run->shards, text);
-}
-
 static bool parse_run(session *s, const options *o, rope_error *error)
 {
     certify_options *run = &s->run;
-    int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t first, end;
     *run = (certify_options){.seed = 1, .shard = 1, .shards = 1, .search = 1 << 20};
-    if (o->truth != NULL && strcmp(o->truth, "as-trained") == 0)
-        run->truth = ROPE_TRUTH_AS_TRAINED;
-    else if (o->truth != NULL && strcmp(o->truth, "exact") != 0)
-        return rope_fail(error, "unknown truth '%s', expected exact or as-trained", o->truth);
-    if ((o->jobs != NULL && !front_int64(o->jobs, "--jobs", 1, 256, &jobs, error)) ||
-        (o->seed != NULL && !front_uint64(o->seed, "--seed", &run->seed, error)) ||
+    if (!certify_arguments_run(&o->shared, run, error) ||
         (o->search != NULL && !front_uint64(o->search, "--search", &run->search, error)) ||
         (o->shard != NULL && !parse_shard(o->shard, run, error)))
         return false;
-    run->jobs = (int)jobs;
-    return parse_range(o->positions != NULL ? o->positions : "0:1048576", run, error);
+    certificate_shard_range(run->first, run->end, run->shard, run->shards, &first, &end);
+    return first < end || rope_fail(error,
+                                    "shard %" PRIu64 "/%" PRIu64 " of --positions is empty, "
+                                    "expected at most as many shards as positions",
+                                    run->shard, run->shards);
 }
 
 static void skip(void *context, const char *spec, const rope_error *reason)
@@ -123,12 +103,12 @@ static int certify(const options *o, int argc, char **argv)
         return front_usage("certify", "out of memory");
     s->run.progress = NULL;
     bool good = parse_run(s, o, &error) &&
-                certify_select(&s->chosen, o->kernels, &o->plugins, &o->specs, o->dtypes, &error) &&
+                certify_arguments_select(&o->shared, &s->chosen, &error) &&
                 oracle_self_test(&error);
     if (good) {
         s->run.progress = show_progress;
         s->run.context = s;
-        good = certify_out_begin(&s->out, o->out, o->csv, certify_select_single(&s->chosen),
+        good = certify_out_begin(&s->out, o->out, o->shared.csv, certify_select_single(&s->chosen),
                                  s->run.seed, argc, argv, &error);
     }
     if (good && prop_plugins_text(&s->chosen.plugins, s->out.quiet ? stderr : stdout).failed > 0)
@@ -147,66 +127,35 @@ static int certify(const options *o, int argc, char **argv)
 int verb_certify(int argc, char **argv)
 {
     options o = {0};
-    const front_option table[] = {
-        {.name = "kernel",
-         .argument = "A,B",
-         .help = "kernels; default: the whole registry",
-         .value = &o.kernels},
-        {.name = "plugin",
-         .argument = "F.so",
-         .help = "the kernels of a shared object; may be repeated",
-         .values = &o.plugins},
-        {.name = "spec",
-         .argument = "S",
-         .help = "what to rotate by, repeatable; default: five presets",
-         .values = &o.specs},
-        {.name = "dtype",
-         .argument = "f32,..",
-         .help = "dtypes, or all; default: f32, or a kernel's first",
-         .value = &o.dtypes},
-        {.name = "positions",
-         .argument = "A:B",
-         .help = "range, B excluded; default 0:1048576",
-         .value = &o.positions},
-        {.name = "shard",
-         .argument = "I/N",
-         .help = "only part I of N, to be merged",
-         .value = &o.shard},
-        {.name = "out",
-         .argument = "FILE",
-         .help = "where the certificate goes; several: a folder",
-         .value = &o.out},
-        {.name = "truth",
-         .argument = "T",
-         .help = "exact (default) or as-trained",
-         .value = &o.truth},
-        {.name = "search",
-         .argument = "N",
-         .help = "evaluations of the adversarial search; default 1048576",
-         .value = &o.search},
-        {.name = "seed",
-         .argument = "N",
-         .help = "of random vectors and layouts; default 1",
-         .value = &o.seed},
-        {.name = "jobs",
-         .argument = "N",
-         .help = "processes; default: one a processor",
-         .value = &o.jobs},
-        {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &o.csv},
-        {.name = "recheck",
-         .argument = "CERT.json",
-         .help = "verify a certificate again instead",
-         .value = &o.recheck},
-        {.name = "other-binary",
-         .help = "with --recheck: the kernel may be of another build",
-         .flag = &o.other_binary},
-        {0}};
+    const front_option own[] = {{.name = "shard",
+                                 .argument = "I/N",
+                                 .help = "only part I of N, to be merged",
+                                 .value = &o.shard},
+                                {.name = "out",
+                                 .argument = "FILE",
+                                 .help = "where the certificate goes; several: a folder",
+                                 .value = &o.out},
+                                {.name = "search",
+                                 .argument = "N",
+                                 .help = "evaluations of the adversarial search; default 1048576",
+                                 .value = &o.search},
+                                {.name = "recheck",
+                                 .argument = "CERT.json",
+                                 .help = "verify a certificate again instead",
+                                 .value = &o.recheck},
+                                {.name = "other-binary",
+                                 .help = "with --recheck: the kernel may be of another build",
+                                 .flag = &o.other_binary},
+                                {0}};
+    front_option table[CERTIFY_OPTIONS];
+    certify_arguments_table(&o.shared, own, table);
     int status = front_parse(
         argc, argv,
         "certify --kernel K --spec S --positions A:B [OPTION]... | certify --recheck CERT.json",
         "Measures kernels at every position of a range and writes certificates\n"
-        "(docs/certificates.md). Exit 1: a contract is broken, a kernel failed, or a\n"
-        "certificate does not hold.",
+        "(docs/certificates.md); without --spec on llama-2, llama-3.1, qwen3, gpt-oss and\n"
+        "deepseek-v3. Exit 1: a contract is broken, a kernel failed, or a certificate does\n"
+        "not hold.",
         table, NULL);
     if (status != -1)
         return status;
@@ -215,9 +164,10 @@ int verb_certify(int argc, char **argv)
             return front_usage("certify", "--other-binary goes with --recheck only");
         return certify(&o, argc, argv);
     }
-    if (o.kernels || o.specs.count || o.dtypes || o.positions || o.shard || o.out || o.truth ||
-        o.search || o.csv)
+    const certify_arguments *a = &o.shared;
+    if (a->kernels || a->specs.count || a->dtypes || a->positions || o.shard || o.out || a->truth ||
+        o.search || a->csv)
         return front_usage("certify",
                            "--recheck goes with --plugin, --seed, --jobs and --other-binary only");
-    return recheck_file(o.recheck, &o.plugins, o.other_binary, o.seed, o.jobs);
+    return recheck_file(o.recheck, &a->plugins, o.other_binary, a->seed, a->jobs);
 }

@@ -3,12 +3,10 @@
  * scores move when both positions do. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "impl/registry.h"
-#include "impl/spec/positions.h"
+#include "props/certify_arguments.h"
 #include "props/certify_out.h"
-#include "props/certify_select.h"
 #include "props/hunt_report.h"
 #include "scripts/front/environment.h"
 #include "scripts/front/verbs.h"
@@ -16,8 +14,8 @@
 enum { SCANNED = 1 << 20 }; /* positions certified before the search: the last of the range */
 
 typedef struct options {
-    const char *kernels, *dtypes, *positions, *evaluations, *seconds, *seed, *truth, *jobs, *csv;
-    front_values specs, plugins;
+    certify_arguments shared;
+    const char *evaluations, *seconds;
     bool stages, drift, no_scan;
 } options;
 
@@ -47,38 +45,27 @@ typedef struct session {
 
 static bool parse(session *s, const options *o, rope_error *error)
 {
-    int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
-    certify_options *r = &s->range;
-    *r = (certify_options){.seed = 1, .shard = 1, .shards = 1};
+    const char *csv = o->shared.csv;
+    s->range = (certify_options){.seed = 1, .shard = 1, .shards = 1};
     s->evaluations = UINT64_C(1) << 24;
     s->mode = o->stages ? MODE_STAGES : o->drift ? MODE_DRIFT : MODE_HUNT;
     s->scan = !o->no_scan;
-    s->quiet = certify_out_to_stdout(o->csv);
+    s->quiet = certify_out_to_stdout(csv);
     if (o->stages && o->drift)
         return rope_fail(error, "--stages and --drift exclude each other");
-    if (o->specs.count == 0)
+    if (o->shared.specs.count == 0)
         return rope_fail(error, "no --spec given, see `tightrope list presets`");
-    if (o->truth != NULL && strcmp(o->truth, "as-trained") == 0)
-        r->truth = ROPE_TRUTH_AS_TRAINED;
-    else if (o->truth != NULL && strcmp(o->truth, "exact") != 0)
-        return rope_fail(error, "unknown truth '%s', expected exact or as-trained", o->truth);
-    if (!rope_range_parse(o->positions != NULL ? o->positions : "0:1048576", &r->first, &r->end,
-                          error) ||
-        (o->seed != NULL && !front_uint64(o->seed, "--seed", &r->seed, error)) ||
+    if (!certify_arguments_run(&o->shared, &s->range, error) ||
         (o->evaluations != NULL &&
          !front_uint64(o->evaluations, "--evaluations", &s->evaluations, error)) ||
-        (o->seconds != NULL && !front_double(o->seconds, "--seconds", &s->seconds, error)) ||
-        (o->jobs != NULL && !front_int64(o->jobs, "--jobs", 1, 256, &jobs, error)))
+        (o->seconds != NULL && !front_double(o->seconds, "--seconds", &s->seconds, error)))
         return false;
-    r->jobs = (int)jobs;
     if (s->evaluations == 0 || s->seconds < 0)
         return rope_fail(error, "--evaluations and --seconds must be above 0");
     if (o->seconds != NULL && o->evaluations == NULL)
         s->evaluations = UINT64_MAX;
-    if ((uint64_t)r->end - (uint64_t)r->first > (uint64_t)CERTIFY_LONGEST)
-        return rope_fail(error, "--positions holds more than 2^48 positions");
-    return certify_select(&s->chosen, o->kernels, &o->plugins, &o->specs, o->dtypes, error) &&
-           (o->csv == NULL || s->quiet || certify_out_writable(o->csv, error));
+    return certify_arguments_select(&o->shared, &s->chosen, error) &&
+           (csv == NULL || s->quiet || certify_out_writable(csv, error));
 }
 
 static void show_progress(void *context, double done, double total)
@@ -255,7 +242,7 @@ static int run_all(session *s, const options *o, int argc, char **argv)
     certify_subject *subjects = calloc(CERTIFY_SUBJECTS, sizeof *subjects);
     bool good = subjects != NULL || rope_fail(&error, "out of memory");
     good = good && parse(s, o, &error) && oracle_self_test(&error);
-    bool begun = good && o->csv != NULL;
+    bool begun = good && o->shared.csv != NULL;
     good = good && (!begun || front_run_begin(&run, argc, argv, s->range.seed, &error));
     begun = begun && good;
     if (good) {
@@ -264,7 +251,7 @@ static int run_all(session *s, const options *o, int argc, char **argv)
     }
     for (int i = 0; good && i < s->chosen.spec_count; i++)
         good = study_spec(s, i, subjects, &error);
-    good = good && (o->csv == NULL || write_rows(s, o->csv, &run, &error));
+    good = good && (o->shared.csv == NULL || write_rows(s, o->shared.csv, &run, &error));
     if (begun)
         front_run_free(&run);
     free(subjects);
@@ -276,27 +263,7 @@ static int run_all(session *s, const options *o, int argc, char **argv)
 int verb_hunt(int argc, char **argv)
 {
     options o = {0};
-    const front_option table[] = {
-        {.name = "kernel",
-         .argument = "A,B",
-         .help = "kernels; default: the whole registry",
-         .value = &o.kernels},
-        {.name = "plugin",
-         .argument = "F.so",
-         .help = "the kernels of a shared object; may be repeated",
-         .values = &o.plugins},
-        {.name = "spec",
-         .argument = "S",
-         .help = "what to rotate by, repeatable",
-         .values = &o.specs},
-        {.name = "dtype",
-         .argument = "f32,..",
-         .help = "dtypes, or all; default: f32, or a kernel's first",
-         .value = &o.dtypes},
-        {.name = "positions",
-         .argument = "A:B",
-         .help = "range, B excluded; default 0:1048576",
-         .value = &o.positions},
+    const front_option own[] = {
         {.name = "evaluations",
          .argument = "N",
          .help = "pairs to try by climbing; default 16777216",
@@ -312,17 +279,9 @@ int verb_hunt(int argc, char **argv)
         {.name = "drift",
          .help = "instead: how far scores move when both positions do",
          .flag = &o.drift},
-        {.name = "truth",
-         .argument = "T",
-         .help = "exact (default) or as-trained",
-         .value = &o.truth},
-        {.name = "seed", .argument = "N", .help = "of the search; default 1", .value = &o.seed},
-        {.name = "jobs",
-         .argument = "N",
-         .help = "processes; default: one a processor",
-         .value = &o.jobs},
-        {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &o.csv},
         {0}};
+    front_option table[CERTIFY_OPTIONS];
+    certify_arguments_table(&o.shared, own, table);
     int status = front_parse(
         argc, argv, "hunt --kernel K --spec S [OPTION]...",
         "Searches for the largest error of kernels by hill climbing over positions and data.\n"
