@@ -3,8 +3,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -132,12 +134,41 @@ static void keeps_the_first_place_of_a_bound(void **test)
     assert_true(b.low == 1 && b.high == 3);
 }
 
+/* Two specs of one kernel, one with commas in its text: sums, maxima, the weaker verdict. */
+static void tables_sum_over_specs(void **test)
+{
+    (void)test;
+    char path[] = "/tmp/certificate_test.XXXXXX", command[100], line[400] = "";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *file = fdopen(fd, "w");
+    fputs("run,kernel,dtype,spec,stage,pairs_compared,max_error_u,rms_error_u,misrounded,"
+          "bound_high_u,derived_bound_u,verdict\r\n"
+          "\"r\",\"k\",\"f32\",\"one\",\"angle\",100,0.5,0.25,3,2.5,2,\"kept\"\r\n"
+          "\"r\",\"k\",\"f32\",\"one\",\"rotation\",50,1.5,1,4,2.5,2,\"kept\"\r\n"
+          "\"r\",\"k\",\"f32\",\"one\",\"search\",7,1.75,,,2.5,2,\"kept\"\r\n"
+          "\"r\",\"k\",\"f32\",\"a=1,b=2\",\"angle\",300,0.75,0.5,5,3.5,3,\"broken\"\r\n"
+          "\"r\",\"k\",\"f32\",\"a=1,b=2\",\"rotation\",50,1.25,1,6,3.5,3,\"broken\"\r\n",
+          file);
+    fclose(file);
+    snprintf(command, sizeof command, "scripts/certificate-table %s", path);
+    FILE *out = popen(command, "r");
+    while (fgets(line, sizeof line, out) != NULL)
+        continue;
+    assert_int_equal(pclose(out), 0);
+    /* sqrt((100 .25^2 + 300 .5^2) / 400) = .4507 */
+    assert_string_equal(
+        line, "| `k` | f32 | 2 | 400 | 0.75 | 0.4507 | 8 | 1.5 | 1 | 1.75 | 3.5 | broken |\n");
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derives_what_the_pipeline_allows),
         cmocka_unit_test(derived_bounds_hold),
         cmocka_unit_test(keeps_the_first_place_of_a_bound),
+        cmocka_unit_test(tables_sum_over_specs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
