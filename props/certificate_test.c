@@ -89,9 +89,9 @@ static void derived_bounds_hold(void **test)
         if (header->kind != ROPE_ROTATION || (kernel->cpu_features & ~rope_cpu_features()) != 0)
             continue;
         bool half = (kernel->pairings & 1u << ROPE_HALF) != 0;
-        rope_spec spec = spec_of(half ? "head_dim=64,base=10000,pairing=half"
-                                      : "head_dim=64,base=10000,pairing=interleaved");
-        certify_options options = options_of(0, 2048);
+        rope_spec spec = spec_of(half ? "head_dim=16,base=10000,pairing=half"
+                                      : "head_dim=16,base=10000,pairing=interleaved");
+        certify_options options = options_of(0, 512);
         for (uint32_t dtype = 0; dtype < 4; dtype++) {
             if (!(kernel->dtypes & 1u << dtype))
                 continue;
