@@ -6,14 +6,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
-
-typedef struct {
-    const prop_hypothesis *right;
-    const prop_sample *sample;
-    bool *wrong; /* [rows][head_dim]: elements of pairs outside tolerance, or changed outside */
-    int64_t *row_wrong; /* [rows]: how many of these */
-    int64_t rows, elements, wrong_rows, pairs_wrong;
-} survey;
+#include "props/identify_survey.h"
 
 int64_t prop_unexpected_nan(const prop_sample *s, int64_t *row, int64_t *element)
 {
@@ -26,7 +19,7 @@ int64_t prop_unexpected_nan(const prop_sample *s, int64_t *row, int64_t *element
     return count;
 }
 
-static bool look(survey *v)
+static bool look(prop_survey *v)
 {
     const prop_sample *s = v->sample;
     const prop_model *m = &v->right->model;
@@ -64,7 +57,7 @@ static bool look(survey *v)
 
 /* Whether `right` explains everything but what was found wrong, wrong rows left out whole or not.
  */
-static bool rest_explained(const survey *v, bool whole_rows)
+static bool rest_explained(const prop_survey *v, bool whole_rows)
 {
     prop_sample masked = *v->sample;
     size_t count = (size_t)(v->rows * masked.head_dim);
@@ -81,14 +74,6 @@ static bool rest_explained(const survey *v, bool whole_rows)
     return good;
 }
 
-static prop_hypothesis *named(const survey *v, const char *fault, const char *detail)
-{
-    prop_hypothesis *h = prop_hypothesis_derive(v->right, fault, detail);
-    if (h != NULL)
-        h->explains = true;
-    return h;
-}
-
 static bool same_row(const double *a, const double *b, int64_t d)
 {
     return memcmp(a, b, (size_t)d * sizeof *a) == 0;
@@ -96,7 +81,7 @@ static bool same_row(const double *a, const double *b, int64_t d)
 
 /* ---- rows ---- */
 
-static prop_hypothesis *unrotated_rows(const survey *v)
+static prop_hypothesis *unrotated_rows(const prop_survey *v)
 {
     const prop_sample *s = v->sample;
     int64_t d = s->head_dim, first_token = -1;
@@ -119,16 +104,16 @@ static prop_hypothesis *unrotated_rows(const survey *v)
     snprintf(detail, sizeof detail, "%lld of %lld rows equal their input, from token %lld on",
              (long long)v->wrong_rows, (long long)v->rows, (long long)first_token);
     if (heads_after_first && later_heads && s->heads > 1)
-        return named(v, "F24 wrong-axis", "only the first head of every token is rotated");
+        return prop_named(v, "F24 wrong-axis", "only the first head of every token is rotated");
     if (later_tokens && first_token == 1 && s->tokens > 2)
-        return named(v, "F24 wrong-axis", "only the first token is rotated");
+        return prop_named(v, "F24 wrong-axis", "only the first token is rotated");
     if (later_tokens && first_token > 0)
-        return named(v, "untouched-tail", detail);
-    return named(v, "stale", detail);
+        return prop_named(v, "untouched-tail", detail);
+    return prop_named(v, "stale", detail);
 }
 
 /* Every wrong row holds another row's output. */
-static prop_hypothesis *copied_rows(const survey *v)
+static prop_hypothesis *copied_rows(const prop_survey *v)
 {
     const prop_sample *s = v->sample;
     int64_t d = s->head_dim, from = -1, to = -1;
@@ -152,11 +137,11 @@ static prop_hypothesis *copied_rows(const survey *v)
              "head %lld",
              (long long)v->wrong_rows, (long long)(to / s->heads), (long long)(to % s->heads),
              (long long)(from / s->heads), (long long)(from % s->heads));
-    return named(v, "stale", detail);
+    return prop_named(v, "stale", detail);
 }
 
 /* Every wrong row is right at another token's position. */
-static prop_hypothesis *other_position(const survey *v)
+static prop_hypothesis *other_position(const prop_survey *v)
 {
     const prop_sample *s = v->sample;
     prop_hypothesis *h = prop_hypothesis_derive(v->right, "stale", "");
@@ -188,14 +173,14 @@ static prop_hypothesis *other_position(const survey *v)
         detail, sizeof detail,
         "%lld rows are rotated by another token's position, as token %lld by that of token %lld",
         (long long)v->wrong_rows, (long long)(last_row / s->heads), (long long)last_source);
-    return named(v, "stale", detail);
+    return prop_named(v, "stale", detail);
 }
 
 /* ---- elements ---- */
 
 /* From some pair on, both elements of the pairs, or the second ones (a tail in memory under half
  * pairing), equal the input, in every row; no other pair is wrong. */
-static prop_hypothesis *untouched_tail(survey *v)
+static prop_hypothesis *untouched_tail(prop_survey *v)
 {
     const prop_sample *s = v->sample;
     const prop_model *m = &v->right->model;
@@ -226,10 +211,10 @@ static prop_hypothesis *untouched_tail(survey *v)
     snprintf(detail, sizeof detail, "%s of pairs %lld to %lld equal the input",
              both ? "both elements" : "the second elements", (long long)from,
              (long long)m->pairs - 1);
-    return named(v, "untouched-tail", detail);
+    return prop_named(v, "untouched-tail", detail);
 }
 
-static prop_hypothesis *few_elements(const survey *v)
+static prop_hypothesis *few_elements(const prop_survey *v)
 {
     const prop_sample *s = v->sample;
     int64_t most = v->rows * v->right->model.pairs / 100;
@@ -246,11 +231,11 @@ static prop_hypothesis *few_elements(const survey *v)
              "element %lld",
              (long long)v->wrong_rows, (long long)v->rows, (long long)(row / s->heads),
              (long long)(row % s->heads), (long long)element);
-    return named(v, "corrupted-element", detail);
+    return prop_named(v, "corrupted-element", detail);
 }
 
 /* Rows of which most pairs are wrong: not made from this input, as what a buffer held before. */
-static prop_hypothesis *unrelated_rows(const survey *v)
+static prop_hypothesis *unrelated_rows(const prop_survey *v)
 {
     int64_t elements = v->right->model.rotary_dim;
     for (int64_t row = 0; row < v->rows; row++)
@@ -261,116 +246,12 @@ static prop_hypothesis *unrelated_rows(const survey *v)
     char detail[256];
     snprintf(detail, sizeof detail, "%lld of %lld rows are not made from their input",
              (long long)v->wrong_rows, (long long)v->rows);
-    return named(v, "stale", detail);
-}
-
-/* sum of |y||x| and of |x|^2 of a pair over a token's heads. */
-static void norms(const survey *v, int64_t token, int64_t pair, double *across, double *own)
-{
-    const prop_sample *s = v->sample;
-    int64_t first = prop_first_element(&v->right->model, pair);
-    int64_t distance = prop_partner_distance(&v->right->model);
-    *across = *own = 0;
-    for (int64_t head = 0; head < s->heads; head++) {
-        const double *x = s->x + (token * s->heads + head) * s->head_dim + first;
-        const double *y = s->y + (token * s->heads + head) * s->head_dim + first;
-        double from = hypot(x[0], x[distance]), to = hypot(y[0], y[distance]);
-        if (isfinite(from) && isfinite(to)) {
-            *across += from * to;
-            *own += from * from;
-        }
-    }
-}
-
-/* Divides every pair of y by its own drift of the norm: exp(rate) for every token, or exp(rate *
- * position). Returns the largest |rate * position| taken out. */
-static double straighten(const survey *v, bool by_position, double *y)
-{
-    const prop_sample *s = v->sample;
-    const prop_model *m = &v->right->model;
-    int64_t distance = prop_partner_distance(m);
-    double largest = 0;
-    for (int64_t i = 0; i < m->pairs; i++) {
-        double sum = 0, weight = 0, across, own;
-        for (int64_t t = 0; t < s->tokens; t++) {
-            double p = by_position ? prop_mapped_position(v->right, s, t, 0, v->right->axis[i]) : 1;
-            norms(v, t, i, &across, &own);
-            if (!(own > 0) || !(across > 0))
-                continue;
-            sum += p * own * log(across / own / m->attention_factor.hi);
-            weight += p * p * own;
-        }
-        double rate = weight > 0 ? sum / weight : 0;
-        for (int64_t row = 0; row < v->rows; row++) {
-            double p = by_position
-                           ? prop_mapped_position(v->right, s, row / s->heads, 0, v->right->axis[i])
-                           : 1;
-            int64_t a = row * s->head_dim + prop_first_element(m, i);
-            y[a] *= exp(-rate * p);
-            y[a + distance] *= exp(-rate * p);
-            largest = fabs(rate * p) > largest ? fabs(rate * p) : largest;
-        }
-    }
-    return largest;
-}
-
-/* Angles are right, norms are not: each pair's drifts by a rate of its own, as powers of a rotor
- * that is not of norm 1 do. A drift below 1 u is a rounding's, and explains nothing. */
-static prop_hypothesis *norm_drift(const survey *v)
-{
-    prop_sample straight = *v->sample;
-    size_t bytes = (size_t)(v->rows * straight.head_dim) * sizeof *straight.y;
-    straight.y = malloc(bytes);
-    double least = rope_dtype_unit_roundoff(straight.dtype);
-    prop_hypothesis *h = prop_hypothesis_derive(v->right, "", ""), *found = NULL;
-    for (int by_position = 0; straight.y != NULL && h != NULL && found == NULL && by_position < 2;
-         by_position++) {
-        memcpy(straight.y, v->sample->y, bytes);
-        double largest = straighten(v, by_position == 1, straight.y);
-        h->model.contract = prop_contract(&v->right->model, PROP_ANGLE_UNROUNDED) + 3;
-        if (!(largest >= least && largest < 0.1) || !prop_try(h, &straight) || !h->explains)
-            continue;
-        char detail[256];
-        snprintf(detail, sizeof detail,
-                 "the norm of each pair drifts by its own rate, up to %.3g%s", largest,
-                 by_position ? ", with the position" : ", alike for all tokens");
-        found = named(v, "rotor-recurrence", detail);
-    }
-    prop_hypothesis_free(h);
-    free(straight.y);
-    return found;
-}
-
-/* Everything is explained but for one row: too small an error to stand out from what computed
- * angles may be off by, so rows are left out in turn. */
-static prop_hypothesis *one_row(const survey *v)
-{
-    enum { MOST = 128 };
-    prop_sample masked = *v->sample;
-    int64_t d = masked.head_dim;
-    size_t bytes = (size_t)(v->rows * d) * sizeof *masked.y;
-    if (v->rows > MOST || v->rows < 3)
-        return NULL;
-    masked.y = malloc(bytes);
-    prop_hypothesis *h = prop_hypothesis_derive(v->right, "", ""), *found = NULL;
-    for (int64_t row = 0; masked.y != NULL && h != NULL && row < v->rows && found == NULL; row++) {
-        memcpy(masked.y, v->sample->y, bytes);
-        for (int64_t e = 0; e < d; e++)
-            masked.y[row * d + e] = NAN;
-        char detail[256];
-        snprintf(detail, sizeof detail, "all but token %lld, head %lld is right",
-                 (long long)(row / masked.heads), (long long)(row % masked.heads));
-        if (prop_try(h, &masked) && h->explains)
-            found = named(v, "corrupted-element", detail);
-    }
-    prop_hypothesis_free(h);
-    free(masked.y);
-    return found;
+    return prop_named(v, "stale", detail);
 }
 
 prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *sample)
 {
-    survey v = {.right = right, .sample = sample};
+    prop_survey v = {.right = right, .sample = sample};
     prop_hypothesis *found = NULL;
     if (look(&v) && v.elements > 0) {
         if (rest_explained(&v, true)) {
@@ -388,9 +269,9 @@ prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *
     }
     /* One row before a drift, which its error would pass for where it outweighs the others. */
     if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
-        found = one_row(&v);
+        found = prop_one_row(&v);
     if (found == NULL && v.wrong != NULL && v.row_wrong != NULL)
-        found = norm_drift(&v);
+        found = prop_norm_drift(&v);
     free(v.wrong);
     free(v.row_wrong);
     return found;

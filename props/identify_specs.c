@@ -1,6 +1,5 @@
 #include "props/identify_specs.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,8 @@
 #include "impl/spec/presets.h"
 #include "props/explain_round.h"
 #include "props/identify_faults.h"
+#include "props/identify_fit.h"
+#include "props/identify_positions.h"
 
 static const struct {
     uint32_t scaling;
@@ -40,64 +41,6 @@ typedef struct {
     int structures;
     bool good; /* memory */
 } search;
-
-/* ---- what the data show ---- */
-
-/* sum over heads of y conj(x) of one token's pair. */
-static double complex ratio(const prop_hypothesis *h, const prop_sample *s, int64_t token,
-                            int64_t pair)
-{
-    double complex z = 0;
-    int64_t first = prop_first_element(&h->model, pair);
-    int64_t distance = prop_partner_distance(&h->model);
-    for (int64_t head = 0; head < s->heads; head++) {
-        const double *x = s->x + (token * s->heads + head) * s->head_dim + first;
-        const double *y = s->y + (token * s->heads + head) * s->head_dim + first;
-        double complex a = x[0] + x[distance] * I, b = y[0] + y[distance] * I;
-        if (isfinite(cabs(a)) && isfinite(cabs(b)))
-            z += b * conj(a);
-    }
-    return z;
-}
-
-/* Whether the second token is turned against the first as one position turns it. */
-static bool turns_alike(const prop_hypothesis *h, const prop_sample *s, bool negative)
-{
-    if (s->tokens < 2)
-        return false;
-    for (int64_t i = 0; i < h->model.pairs; i++) {
-        double complex z = ratio(h, s, 1, i) * conj(ratio(h, s, 0, i));
-        double off = carg(z) - (negative ? -h->theta[i] : h->theta[i]);
-        if (cabs(z) > 0 && fabs(remainder(off, 2 * M_PI)) > 0.05)
-            return false;
-    }
-    return true;
-}
-
-/* Offsets that put unknown positions right: the dump is taken as consecutive, from p0 up. */
-static bool find_start(const prop_hypothesis *h, const prop_sample *s, bool negative, double *start)
-{
-    enum { LIMIT = 1 << 17 };
-    if (!turns_alike(h, s, negative))
-        return false;
-    prop_hypothesis trial = *h;
-    trial.map = negative ? PROP_MAP_NEGATED : PROP_MAP_OFFSET;
-    for (int64_t p = negative ? 1 : 0; p < LIMIT; p++) {
-        trial.map_value = (double)p;
-        bool good = true;
-        for (int64_t i = 0; i < h->model.pairs && good; i++)
-            for (int64_t k = 0; k < 2 && good; k++) {
-                int64_t token = k == 0 ? 0 : s->tokens - 1;
-                double tolerance, error = prop_error(&trial, s, token, 0, i, &tolerance);
-                good = isnan(error) || error <= tolerance;
-            }
-        if (good) {
-            *start = (double)p;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* ---- keeping what screening lets through ---- */
 
@@ -136,36 +79,6 @@ static void with_measured_factor(search *q, prop_hypothesis *h)
     set_factor(h, best);
     if (best == measured)
         h->model.contract = prop_contract(&h->model, PROP_ANGLE_UNROUNDED) + 2;
-}
-
-static bool add_placed(prop_hypotheses *list, const prop_hypothesis *h, const prop_sample *sample,
-                       const char *fault, prop_map map, double start, char sign)
-{
-    prop_hypothesis *placed = prop_hypothesis_derive(h, fault, "");
-    if (placed == NULL)
-        return false;
-    placed->map = map;
-    placed->map_value = start;
-    int used = snprintf(placed->detail, sizeof placed->detail, "positions ");
-    used += snprintf(placed->detail + used, sizeof placed->detail - (size_t)used,
-                     sign == '-' ? "-%.0f, -%.0f, ..." : "%.0f, %.0f, ...", start, start + 1);
-    if (*fault != '\0')
-        snprintf(placed->detail + used, sizeof placed->detail - (size_t)used,
-                 ", rotated by minus the angle");
-    prop_screen(placed, sample);
-    return prop_hypotheses_add(list, placed);
-}
-
-bool prop_place_tokens(prop_hypotheses *list, const prop_hypothesis *h, const prop_sample *sample)
-{
-    double start;
-    bool good = true;
-    if (find_start(h, sample, false, &start))
-        good = add_placed(list, h, sample, "", PROP_MAP_OFFSET, start, '+');
-    if (good && find_start(h, sample, true, &start))
-        good = add_placed(list, h, sample, "", PROP_MAP_NEGATED, start, '-') &&
-               add_placed(list, h, sample, "F22 inverse-rotation", PROP_MAP_NEGATED, start, '+');
-    return good;
 }
 
 /* One spec, both pairings. */
@@ -285,63 +198,6 @@ static void add_known(search *q)
 
 /* ---- fits ---- */
 
-/* The angle a position of one pair, from tokens that follow each other; refined by doubling the
- * distance between tokens as long as the turn is known to less than half. NaN where no two tokens
- * are neighbours. *reach: the largest distance used, *coherence: 1 where all agree. */
-static double slope(const prop_hypothesis *h, const prop_sample *s, int64_t pair, double *reach,
-                    double *coherence)
-{
-    double f = NAN;
-    for (int64_t lag = 1; lag < s->tokens; lag *= 2) {
-        double complex sum = 0;
-        double size = 0;
-        for (int64_t t = 0; t + lag < s->tokens; t++) {
-            double apart =
-                prop_mapped_position(h, s, t + lag, 0, 0) - prop_mapped_position(h, s, t, 0, 0);
-            if (apart != (double)lag)
-                continue;
-            double complex z = ratio(h, s, t + lag, pair) * conj(ratio(h, s, t, pair));
-            sum += z;
-            size += cabs(z);
-        }
-        if (!(size > 0))
-            break;
-        double angle = carg(sum), distance = (double)lag;
-        if (lag == 1)
-            *coherence = cabs(sum) / size;
-        f = isnan(f) ? angle
-                     : (angle + 2 * M_PI * rint((f * distance - angle) / (2 * M_PI))) / distance;
-        *reach = distance;
-    }
-    return f;
-}
-
-/* ln f_i = -ln(factor) - (2i/d) ln(base), by least squares weighted with f^2, the precision of
- * ln f where f itself is known to a fixed error. */
-static bool fit(const prop_hypothesis *h, const prop_sample *s, double *base, double *factor)
-{
-    double w = 0, wi = 0, wii = 0, wl = 0, wil = 0;
-    for (int64_t i = 0; i < h->model.pairs; i++) {
-        double reach = 0, coherence = 0, f = slope(h, s, i, &reach, &coherence);
-        if (isnan(f) || coherence < 0.98)
-            return false;
-        if (!(f > 0))
-            continue;
-        double x = (double)i / (double)h->model.pairs, l = log(f), weight = f * f;
-        w += weight;
-        wi += weight * x;
-        wii += weight * x * x;
-        wl += weight * l;
-        wil += weight * x * l;
-    }
-    double determinant = w * wii - wi * wi;
-    if (!(determinant > 1e-12 * w * wii))
-        return false;
-    *base = exp(-(w * wil - wi * wl) / determinant);
-    *factor = exp(-(wl * wii - wi * wil) / determinant);
-    return *base > 1 && isfinite(*base) && *factor > 0;
-}
-
 static double rounded(double x, int digits)
 {
     char text[40];
@@ -366,7 +222,7 @@ static void add_fits(search *q)
                 continue;
             prop_hypothesis *h = prop_hypothesis_new(q->sample, &spec, q->angles);
             double base, factor;
-            bool found = h != NULL && h->model.pairs > 2 && fit(h, q->sample, &base, &factor);
+            bool found = h != NULL && h->model.pairs > 2 && prop_fit(h, q->sample, &base, &factor);
             prop_hypothesis_free(h);
             for (int digits = 1; found && digits <= 7; digits++) {
                 spec.base = rounded(base, digits);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "impl/registry.h"
-#include "impl/spec/presets.h"
+#include "impl/spec/sources.h"
 #include "props/dump_check.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
@@ -22,15 +22,6 @@ typedef struct {
 static void on_progress(void *context, double done)
 {
     front_progress_update(context, done);
-}
-
-/* Positions that a preset was trained with; NaN for any other spec. */
-static double preset_length(const char *spec)
-{
-    char *name = strndup(spec, strcspn(spec, ","));
-    const rope_preset *preset = name != NULL ? rope_preset_find(name) : NULL;
-    free(name);
-    return preset != NULL ? (double)preset->trained : NAN;
 }
 
 /* ---- text ---- */
@@ -57,7 +48,7 @@ static void print_computed(const prop_verdict *v)
         "not exact: largest frequency drift %d ulp (pair %lld); error now %.3g of the pair's norm",
         v->best.max_drift, (long long)v->best.drift_pair, v->stats.worst.error);
     if (isnan(v->trained_length))
-        printf(", the trained length is not known (give max_position= in the spec)\n");
+        printf(", the trained length is not known (a preset or a config.json says it)\n");
     else
         printf(", %.3g at the trained length, %.0f\n", v->error_at_trained, v->trained_length);
     if (v->moving < 2)
@@ -213,7 +204,7 @@ static bool check_one(const arguments *a, const char *input, const char *output,
     front_progress progress;
     front_progress_begin(&progress, "check", 1);
     prop_check_options options = {.angles = angles,
-                                  .trained_length = preset_length(a->spec),
+                                  .trained_length = rope_spec_stated_length(a->spec),
                                   .jobs = (int)jobs,
                                   .progress = on_progress,
                                   .context = &progress};

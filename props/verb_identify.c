@@ -154,7 +154,8 @@ int verb_identify(int argc, char **argv)
         {.name = "output", .argument = "Y", .help = "what it returned", .value = &a.output},
         {.name = "positions",
          .argument = "P",
-         .help = "a:b, a:b:step, a comma list, or a .npy; without: consecutive ones are assumed",
+         .help = "a:b, a:b:step, a comma list, or a .npy; without: consecutive ones, or what the "
+                 "angles tell",
          .value = &a.positions},
         {.name = "spec",
          .argument = "S",

@@ -229,3 +229,16 @@ bool rope_config_parse(const char *name, const char *text, size_t size, const ch
     cJSON_Delete(root);
     return ok;
 }
+
+double rope_config_stated_length(const char *text, size_t size)
+{
+    rope_error ignored; /* what is wrong with the file, its reading as a spec says */
+    double length = NAN;
+    cJSON *root = rope_json_parse("", text, size, &ignored);
+    config c = {.name = "", .error = &ignored};
+    if (root != NULL && find_text(&c, root) &&
+        (!config_number(&c, "max_position_embeddings", &length) || !(length >= 1)))
+        length = NAN;
+    cJSON_Delete(root);
+    return length;
+}

@@ -11,4 +11,8 @@
 bool rope_config_parse(const char *name, const char *text, size_t size, const char *layer,
                        uint32_t overridden, rope_spec *spec, rope_error *error);
 
+/* max_position_embeddings of such a file, as the text model states it; NaN where it states none or
+ * is no config.json. */
+double rope_config_stated_length(const char *text, size_t size);
+
 #endif

@@ -1,4 +1,5 @@
 /* config.json: released models' files give their presets' specs, and what is wrong is named. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include "impl/spec/config.h"
 #include "impl/spec/keys.h"
+#include "impl/spec/sources.h"
 #include "impl/spec/spec.h"
 
 static void format(const char *text, char *out, size_t size)
@@ -272,13 +274,37 @@ static void good_traps_are_read(void **state)
     }
 }
 
+static void the_stated_length_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double length;
+    } cases[] = {
+        {"llama-3.1-8b", 131072},
+        {"llama-3.1-8b,base=10000", 131072},
+        {"impl/spec/fixtures/yarn-llama-2-7b-128k.json", 131072},
+        {"impl/spec/fixtures/llama-4-scout.json,base=1e5", 10485760}, /* nested; 8192 * 8 else */
+        {"impl/spec/fixtures/gemma-4-31b.json:full_attention", 262144},
+        {"impl/spec/fixtures/gpt-j-6b.json", NAN}, /* n_positions is no RoPE's */
+        {"impl/spec/fixtures", NAN},               /* a folder without a config.json */
+        {"head_dim=64,base=10000,pairing=half", NAN},
+        {"", NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double length = rope_spec_stated_length(cases[i].text);
+        if (isnan(cases[i].length) ? !isnan(length) : length != cases[i].length)
+            fail_msg("%s: %g", cases[i].text, length);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_give_their_presets),   cmocka_unit_test(layer_types_are_chosen),
         cmocka_unit_test(overrides_fill_and_replace), cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(cut_files_are_refused),      cmocka_unit_test(good_traps_are_read),
-        cmocka_unit_test(too_many_items_are_refused),
+        cmocka_unit_test(too_many_items_are_refused), cmocka_unit_test(the_stated_length_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "impl/file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,4 +105,43 @@ bool rope_spec_from_path(const char *path, uint32_t overridden, rope_spec *spec,
                                             : unknown(path, error);
     free(stem);
     return ok;
+}
+
+/* The same of a file, given as such or by its folder. */
+static double length_of_file(const char *path)
+{
+    struct stat status;
+    char inside[4096];
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        if (snprintf(inside, sizeof inside, "%s/config.json", path) >= (int)sizeof inside)
+            return NAN;
+        path = inside;
+    }
+    rope_error ignored; /* what is wrong with the file, its reading as a spec says */
+    char *text = NULL;
+    size_t size = 0;
+    if (has_suffix(path, ".gguf") || !read_file(path, &text, &size, &ignored))
+        return NAN;
+    double length = rope_config_stated_length(text, size);
+    free(text);
+    return length;
+}
+
+double rope_spec_stated_length(const char *text)
+{
+    char *source = strndup(text, strcspn(text, ","));
+    if (source == NULL)
+        return NAN;
+    const rope_preset *preset = rope_preset_find(source);
+    char *colon = strrchr(source, ':');
+    double length = NAN;
+    if (preset != NULL) {
+        length = (double)preset->trained;
+    } else if (strchr(source, '=') == NULL || is_file(source)) {
+        if (!is_file(source) && colon != NULL)
+            *colon = '\0'; /* the layer */
+        length = length_of_file(source);
+    }
+    free(source);
+    return length;
 }

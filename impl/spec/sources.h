@@ -9,4 +9,8 @@
  * preset. */
 bool rope_spec_from_path(const char *path, uint32_t overridden, rope_spec *spec, rope_error *error);
 
+/* The longest position count that the source of a spec states: a preset's, or a config.json's
+ * max_position_embeddings. text: as for rope_spec_parse. NaN where none is stated. */
+double rope_spec_stated_length(const char *text);
+
 #endif

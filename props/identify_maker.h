@@ -1,0 +1,28 @@
+/* Inside of identify: what those who make hypotheses of faults work with. */
+#ifndef PROPS_IDENTIFY_MAKER_H
+#define PROPS_IDENTIFY_MAKER_H
+
+#include "props/identify_try.h"
+
+typedef struct prop_maker {
+    prop_hypotheses *list;
+    const prop_hypothesis *from;
+    const prop_sample *sample;
+    bool good; /* memory */
+} prop_maker;
+
+static inline prop_hypothesis *prop_derive(prop_maker *m, const char *fault, const char *detail)
+{
+    prop_hypothesis *h = prop_hypothesis_derive(m->from, fault, detail);
+    if (h == NULL)
+        m->good = false;
+    return h;
+}
+
+static inline void prop_keep(prop_maker *m, prop_hypothesis *h)
+{
+    if (h != NULL)
+        m->good = prop_hypotheses_add(m->list, h) && m->good;
+}
+
+#endif
