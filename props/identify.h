@@ -37,7 +37,7 @@ typedef enum prop_map {
     PROP_MAP_PREVIOUS = 11,     /* of the token before; the first: its own */
     PROP_MAP_AXES = 12,         /* axes permuted: two bits of map_value for each axis say whose
                                    position it takes */
-    PROP_MAP_WRAPPED = 14,      /* modulo map_value */
+    PROP_MAP_WRAPPED = 14,      /* modulo |map_value|; below 0: of a signed type */
     PROP_MAP_CLAMPED = 15,      /* at most map_value */
 } prop_map;
 

@@ -58,13 +58,14 @@ static double straighten(const prop_survey *v, bool by_position, double *y)
 }
 
 /* Angles are right, norms are not: each pair's drifts by a rate of its own, as powers of a rotor
- * that is not of norm 1 do. A drift below 1 u is a rounding's, and explains nothing. */
+ * that is not of norm 1 do. Roundings that all go one way make up to 2 u of it: a drift below twice
+ * that explains nothing. */
 prop_hypothesis *prop_norm_drift(const prop_survey *v)
 {
     prop_sample straight = *v->sample;
     size_t bytes = (size_t)(v->rows * straight.head_dim) * sizeof *straight.y;
     straight.y = malloc(bytes);
-    double least = rope_dtype_unit_roundoff(straight.dtype);
+    double least = 4 * rope_dtype_unit_roundoff(straight.dtype);
     prop_hypothesis *h = prop_hypothesis_derive(v->right, "", ""), *found = NULL;
     for (int by_position = 0; straight.y != NULL && h != NULL && found == NULL && by_position < 2;
          by_position++) {

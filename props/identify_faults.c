@@ -160,12 +160,18 @@ static void faults_of_positions(prop_maker *m)
         mapped(m, "stale", "every token is rotated by the position of the one before",
                PROP_MAP_PREVIOUS, 0, 0);
     }
-    static const double limits[] = {65536, 32768, 4294967296.0};
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        char detail[96];
-        snprintf(detail, sizeof detail, "positions modulo %.0f", limits[i]);
-        mapped(m, "F27 position-range", detail, PROP_MAP_WRAPPED, limits[i], 0);
-    }
+    static const struct {
+        double value;
+        const char *detail;
+    } wraps[] = {
+        {65536, "positions modulo 65536"},
+        {32768, "positions modulo 32768"},
+        {4294967296.0, "positions modulo 2^32"},
+        {-65536, "positions wrapped to 16 bits and a sign"},
+        {-4294967296.0, "positions wrapped to 32 bits and a sign"},
+    };
+    for (size_t i = 0; i < sizeof wraps / sizeof wraps[0]; i++)
+        mapped(m, "F27 position-range", wraps[i].detail, PROP_MAP_WRAPPED, wraps[i].value, 0);
     for (double limit = 512; limit <= 131072; limit *= 2) {
         char detail[96];
         snprintf(detail, sizeof detail, "positions clamped at %.0f", limit - 1);

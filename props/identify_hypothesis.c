@@ -180,6 +180,8 @@ double prop_mapped_position(const prop_hypothesis *h, const prop_sample *s, int6
     case PROP_MAP_AXES:
         return given(s, token, (uint32_t)h->map_value >> (2 * axis) & 3);
     case PROP_MAP_WRAPPED:
+        if (h->map_value < 0) /* a signed type of that many numbers */
+            return p + h->map_value * floor(0.5 - p / h->map_value);
         return p - h->map_value * floor(p / h->map_value);
     case PROP_MAP_CLAMPED:
         return p < h->map_value ? p : h->map_value;

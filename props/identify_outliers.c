@@ -234,12 +234,28 @@ static prop_hypothesis *few_elements(const prop_survey *v)
     return prop_named(v, "corrupted-element", detail);
 }
 
-/* Rows of which most pairs are wrong: not made from this input, as what a buffer held before. */
+/* Whether no more than half of a row's pairs have kept their norm, to a tenth. */
+static bool norms_lost(const prop_survey *v, int64_t row)
+{
+    const prop_sample *s = v->sample;
+    const prop_model *m = &v->right->model;
+    int64_t distance = prop_partner_distance(m), kept = 0;
+    for (int64_t i = 0; i < m->pairs; i++) {
+        const double *x = s->x + row * s->head_dim + prop_first_element(m, i);
+        const double *y = s->y + row * s->head_dim + prop_first_element(m, i);
+        double due = m->attention_factor.hi * hypot(x[0], x[distance]);
+        kept += fabs(hypot(y[0], y[distance]) - due) <= 0.1 * due;
+    }
+    return 2 * kept <= m->pairs;
+}
+
+/* Rows of which most pairs are wrong, and no rotation of their input by any angles: not made from
+ * it, as what a buffer held before. */
 static prop_hypothesis *unrelated_rows(const prop_survey *v)
 {
     int64_t elements = v->right->model.rotary_dim;
     for (int64_t row = 0; row < v->rows; row++)
-        if (v->row_wrong[row] > 0 && 2 * v->row_wrong[row] < elements)
+        if (v->row_wrong[row] > 0 && (2 * v->row_wrong[row] < elements || !norms_lost(v, row)))
             return NULL;
     if (2 * v->wrong_rows > v->rows)
         return NULL;
@@ -263,7 +279,8 @@ prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *
         if (found == NULL)
             found = untouched_tail(&v);
         if (found == NULL && rest_explained(&v, true)) {
-            found = other_position(&v);
+            found = prop_fault_of_rows(&v);
+            found = found != NULL ? found : other_position(&v);
             found = found != NULL ? found : unrelated_rows(&v);
         }
     }

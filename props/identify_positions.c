@@ -83,6 +83,10 @@ bool prop_place_tokens(prop_hypotheses *list, const prop_hypothesis *h, const pr
 
 enum { FARTHEST = 1 << 20, CERTAIN_BITS = 20 };
 
+/* The angles of fewer pairs come near to those of some position of 2^21 by chance: 41 bits are
+ * wanted, and far out an f32 angle has some 10, a bf16 one 7. */
+enum { FEWEST_PAIRS = 4 };
+
 /* Whether every row of the token comes out right at position p, and how much that says: bits by
  * which it is no coincidence among 2^21 positions. */
 static bool comes_out(prop_hypothesis *trial, const prop_sample *s, int64_t token, int64_t p,
@@ -132,11 +136,15 @@ static bool infer(prop_hypothesis *trial, const prop_sample *s, int64_t token, d
             (slowest < 0 || trial->theta[i] < trial->theta[slowest]))
             slowest = i;
     }
-    if (slowest < 0)
+    double bits;
+    int64_t informative = 0;
+    for (int64_t i = 0; i < trial->model.pairs; i++)
+        informative += !isnan(angle[i]);
+    if (slowest < 0 || informative < FEWEST_PAIRS)
         return false;
     int64_t most = (int64_t)(FARTHEST * trial->theta[slowest] / (2 * M_PI)) + 1;
     for (int64_t k = 0; k <= 2 * most; k++) { /* 0 1 -1 2 -2 ... turns of the slowest */
-        double p = refined(trial, angle, slowest, k & 1 ? (k + 1) / 2 : -(k / 2)), bits;
+        double p = refined(trial, angle, slowest, k & 1 ? (k + 1) / 2 : -(k / 2));
         if (fabs(p) <= FARTHEST && comes_out(trial, s, token, (int64_t)p, &bits) &&
             bits >= CERTAIN_BITS) {
             *position = (int64_t)p;

@@ -7,6 +7,7 @@
 
 #include "impl/registry.h"
 #include "impl/spec/presets.h"
+#include "props/explain_round.h"
 #include "props/identify_outliers.h"
 
 /* Whether two hypotheses say the same of this dump: one function, and one name. */
@@ -58,6 +59,26 @@ static bool is_nan_base(const prop_hypothesis *h, const prop_sample *s)
     return true;
 }
 
+/* Positions past 65504 became infinite in f16: their rows are NaN, and no others. */
+static bool is_f16_overflow(const prop_hypothesis *h, const prop_sample *s)
+{
+    int64_t overflown = 0;
+    for (int64_t t = 0; t < s->tokens; t++)
+        for (int64_t i = 0; i < h->model.pairs; i++) {
+            double p = prop_mapped_position(h, s, t, 0, h->axis[i]);
+            bool infinite = isinf(prop_round(ROPE_F16, p));
+            overflown += infinite;
+            for (int64_t head = 0; head < s->heads; head++) {
+                const double *y =
+                    s->y + (t * s->heads + head) * s->head_dim + prop_first_element(&h->model, i);
+                if (isnan(y[0]) != infinite ||
+                    isnan(y[prop_partner_distance(&h->model)]) != infinite)
+                    return false;
+            }
+        }
+    return overflown > 0;
+}
+
 /* NaN in the output is the fault of whatever else fits. */
 static void name_nan(prop_inquiry *q)
 {
@@ -72,6 +93,11 @@ static void name_nan(prop_inquiry *q)
             snprintf(h->fault, sizeof h->fault, "F16 dynamic-below-length");
             snprintf(h->detail, sizeof h->detail,
                      "every pair but the first is NaN: the root of a negative number");
+            continue;
+        }
+        if (is_f16_overflow(h, q->sample)) {
+            snprintf(h->fault, sizeof h->fault, "F5 low-precision-position");
+            snprintf(h->detail, sizeof h->detail, "positions past 65504 are infinite in f16");
             continue;
         }
         snprintf(h->fault, sizeof h->fault, "unexpected-nan");

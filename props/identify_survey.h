@@ -26,4 +26,7 @@ static inline prop_hypothesis *prop_named(const prop_survey *v, const char *faul
 prop_hypothesis *prop_norm_drift(const prop_survey *v);
 prop_hypothesis *prop_one_row(const prop_survey *v);
 
+/* One fault explains all rows that are wrong, and no other row has it: one head, later tokens. */
+prop_hypothesis *prop_fault_of_rows(const prop_survey *v);
+
 #endif

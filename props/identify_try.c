@@ -22,6 +22,12 @@ static double tolerance_u(const prop_hypothesis *h, int64_t pair, double positio
     return tolerance + computed / u;
 }
 
+/* sqrt(a^2 + b^2); squares of narrower formats than f64 stay within f64's range. */
+static double norm(uint32_t dtype, double a, double b)
+{
+    return dtype == ROPE_F64 ? hypot(a, b) : sqrt(a * a + b * b);
+}
+
 double prop_error(const prop_hypothesis *h, const prop_sample *s, int64_t token, int64_t head,
                   int64_t pair, double *tolerance)
 {
@@ -34,7 +40,7 @@ double prop_error(const prop_hypothesis *h, const prop_sample *s, int64_t token,
     double position = prop_mapped_position(h, s, token, head, h->axis[pair]);
     *tolerance = tolerance_u(h, pair, position);
     double a = m->attention_factor.hi;
-    double unit = rope_dtype_unit_roundoff(m->dtype) * a * hypot(x0, x1);
+    double unit = rope_dtype_unit_roundoff(m->dtype) * a * norm(m->dtype, x0, x1);
     if (!isfinite(x0) || !isfinite(x1) || !isfinite(y0) || !isfinite(y1) || !(unit > 0) ||
         !isfinite(position))
         return NAN;
@@ -43,8 +49,8 @@ double prop_error(const prop_hypothesis *h, const prop_sample *s, int64_t token,
     if (h->recipe == PROP_RECIPE_MISMATCHED) {
         oracle_cos_sin_dd r0 = prop_turn(h, pair / 2, position);
         oracle_cos_sin_dd r1 = prop_turn(h, (pair + m->pairs) / 2, position);
-        return hypot(y0 - a * (x0 * r0.cos.hi - x1 * r0.sin.hi),
-                     y1 - a * (x1 * r1.cos.hi + x0 * r1.sin.hi)) /
+        return norm(m->dtype, y0 - a * (x0 * r0.cos.hi - x1 * r0.sin.hi),
+                    y1 - a * (x1 * r1.cos.hi + x0 * r1.sin.hi)) /
                unit;
     }
     double from0 = x0, from1 = x1; /* what the partner reads */
@@ -52,7 +58,7 @@ double prop_error(const prop_hypothesis *h, const prop_sample *s, int64_t token,
         from0 = y0;
     if (m->arithmetics == 1u << PROP_ARITHMETIC_SECOND_OVERWRITTEN)
         from1 = y1;
-    return hypot(y0 - (x0 * c - from1 * n), y1 - (from0 * n + x1 * c)) / unit;
+    return norm(m->dtype, y0 - (x0 * c - from1 * n), y1 - (from0 * n + x1 * c)) / unit;
 }
 
 static int by_size(const void *a, const void *b)
@@ -156,9 +162,27 @@ static bool try_mismatched(prop_hypothesis *h, const prop_sample *s)
     return true;
 }
 
+/* Past the range of the format that positions were rounded to, NaN is due and nothing else. */
+static bool nan_where_infinite(const prop_hypothesis *h, const prop_sample *s)
+{
+    for (int64_t t = 0; h->map == PROP_MAP_ROUNDED && t < s->tokens; t++)
+        for (int64_t i = 0; i < h->model.pairs; i++) {
+            if (isfinite(prop_mapped_position(h, s, t, 0, h->axis[i])))
+                continue;
+            for (int64_t head = 0; head < s->heads; head++) {
+                const double *y = output_row(h, s, t, head) + prop_first_element(&h->model, i);
+                if (!isnan(y[0]) || !isnan(y[prop_partner_distance(&h->model)]))
+                    return false;
+            }
+        }
+    return true;
+}
+
 bool prop_try(prop_hypothesis *h, const prop_sample *s)
 {
     h->explains = false;
+    if (!nan_where_infinite(h, s))
+        return true;
     if (h->recipe == PROP_RECIPE_MISMATCHED)
         return try_mismatched(h, s);
     if (prop_changed_outside(h, s) > 0)

@@ -175,9 +175,6 @@ static void wrong_dynamic(prop_maker *m)
               spec->base * pow(s * s - (s - 1), power));
     with_base(m, "F15 dynamic-constant", "the base multiplied for the factor, whatever the length",
               spec->base * pow(s, power));
-    if (length > spec->original)
-        with_base(m, "F15 dynamic-constant", "the base of up to `original`, whatever the length",
-                  spec->base);
     double stretch = s * length / spec->original - (s - 1);
     if (!(length < spec->original) || stretch == 0)
         return;
@@ -194,9 +191,11 @@ static void wrong_scaling(prop_maker *m)
         return;
     rope_spec changed = *spec;
     drop_scaling(&changed);
-    prop_keep(
-        m, with_spec(m, spec->scaling == ROPE_SCALING_LLAMA3 ? "F18 llama3-factors" : "other-spec",
-                     "the scaling is ignored", &changed));
+    prop_keep(m, with_spec(m,
+                           spec->scaling == ROPE_SCALING_LLAMA3    ? "F18 llama3-factors"
+                           : spec->scaling == ROPE_SCALING_DYNAMIC ? "F15 dynamic-constant"
+                                                                   : "other-spec",
+                           "the scaling is ignored", &changed));
     if (spec->scaling == ROPE_SCALING_LLAMA3) {
         llama3_misparsed(m);
         for (double s = 2; s <= 64; s *= 2) {
