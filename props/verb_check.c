@@ -1,205 +1,26 @@
 /* `tightrope check`: the verdict on a dump. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "impl/registry.h"
 #include "impl/spec/sources.h"
-#include "props/dump_check.h"
-#include "scripts/front/rows.h"
+#include "props/check_report.h"
+#include "props/dump_options.h"
 #include "scripts/front/verbs.h"
 
 static const char synopsis[] =
     "check --input X.npy --output Y.npy --positions P --spec S [--layout L] [--angle any|f64] "
     "[--input-k XK.npy --output-k YK.npy] [--jobs N] [--csv[=FILE]]";
 
-typedef struct {
-    const char *input, *output, *input_k, *output_k, *positions, *spec, *layout, *angle, *jobs,
-        *csv;
-} arguments;
-
 static void on_progress(void *context, double done)
 {
     front_progress_update(context, done);
 }
 
-/* ---- text ---- */
-
-static void print_worst(const prop_verdict *v)
+static bool check_one(const prop_dump_arguments *a, bool k, int64_t jobs, const rope_spec *spec,
+                      prop_verdict *verdict, rope_error *error)
 {
-    const prop_worst *w = &v->stats.worst;
-    if (w->place.token < 0)
-        return;
-    printf(
-        "worst pair against the exact rotation: token %lld (position %.0f), head %lld, pair %lld: "
-        "%.4g u, %.3g of the pair's norm\n",
-        (long long)w->place.token, w->position, (long long)w->place.head, (long long)w->place.pair,
-        w->error_u, w->error);
-    printf("  input (%.9g, %.9g), output (%.9g, %.9g), exact (%.9g, %.9g)\n", w->x0, w->x1, w->y0,
-           w->y1, w->exact0, w->exact1);
-}
-
-static void print_computed(const prop_verdict *v)
-{
-    if (!v->pass || v->best.angle == PROP_ANGLE_EXACT)
-        return;
-    printf(
-        "not exact: largest frequency drift %d ulp (pair %lld); error now %.3g of the pair's norm",
-        v->best.max_drift, (long long)v->best.drift_pair, v->stats.worst.error);
-    if (isnan(v->trained_length))
-        printf(", the trained length is not known (a preset or a config.json says it)\n");
-    else
-        printf(", %.3g at the trained length, %.0f\n", v->error_at_trained, v->trained_length);
-    if (v->moving < 2)
-        printf(
-            "note: fewer than two distinct non-zero positions: a recurrence over tokens or pairs "
-            "is not excluded\n");
-}
-
-static void print_counts(const prop_stats *s)
-{
-    printf("pairs compared %lld, outside the contract of an exact angle %lld; unexpected NaN %lld; "
-           "wrong infinities %lld;\n"
-           "elements past rotary_dim changed %lld; rows equal to their input %lld, stale %lld, of "
-           "%lld\n",
-           (long long)s->all.pairs, (long long)s->all.above, (long long)s->unexpected_nan,
-           (long long)s->wrong_class, (long long)s->changed_outside, (long long)s->rows_unrotated,
-           (long long)s->rows_stale, (long long)s->rows);
-}
-
-static prop_bin merged(const prop_bin *bins, int64_t count)
-{
-    prop_bin sum = {0};
-    for (int64_t i = 0; i < count; i++) {
-        sum.pairs += bins[i].pairs;
-        sum.above += bins[i].above;
-        sum.sum_squares += bins[i].sum_squares;
-        sum.max_u = bins[i].max_u > sum.max_u ? bins[i].max_u : sum.max_u;
-    }
-    return sum;
-}
-
-/* A bar of up to 24 characters, logarithmic from .1 u to the largest u there is, sqrt(2)/u. */
-static void print_bin(const char *label, const prop_bin *bin)
-{
-    double share = bin->max_u > 0.1 ? log2(bin->max_u / 0.1) / 28 : 0;
-    int length = share > 1 ? 24 : (int)ceil(24 * share);
-    printf("  %-24s %10.4g u  rms %10.4g u  outside %-8lld %.*s\n", label, bin->max_u,
-           prop_bin_rms(bin), (long long)bin->above, length, "########################");
-}
-
-static void band_label(int band, char *text, size_t size)
-{
-    if (band == 0)
-        snprintf(text, size, "0");
-    else if (band == 1)
-        snprintf(text, size, "1");
-    else
-        snprintf(text, size, "%.0f to %.0f", ldexp(1, band - 1), ldexp(1, band) - 1);
-}
-
-static void print_histograms(const prop_verdict *v)
-{
-    enum { LINES = 16 };
-    char label[64];
-    int64_t group = (v->pairs + LINES - 1) / LINES;
-    printf("error against the exact rotation by pair:\n");
-    for (int64_t i = 0; i < v->pairs; i += group) {
-        int64_t count = v->pairs - i < group ? v->pairs - i : group;
-        prop_bin bin = merged(v->stats.by_pair + i, count);
-        snprintf(label, sizeof label, count > 1 ? "%lld to %lld" : "%lld", (long long)i,
-                 (long long)(i + count - 1));
-        print_bin(label, &bin);
-    }
-    printf("by |position|:\n");
-    for (int b = 0; b < PROP_BANDS; b++)
-        if (v->stats.by_position[b].pairs > 0) {
-            band_label(b, label, sizeof label);
-            print_bin(label, &v->stats.by_position[b]);
-        }
-}
-
-static void print_verdict(const char *name, const prop_verdict *v)
-{
-    if (name != NULL)
-        printf("%s: %s: %s\n", name, v->pass ? "PASS" : "FAIL", v->reason);
-    print_worst(v);
-    print_computed(v);
-    print_counts(&v->stats);
-    print_histograms(v);
-}
-
-/* ---- CSV ---- */
-
-static void write_bin(rows_writer *w, const char *tensor, const char *kind, double first,
-                      double last, const prop_bin *bin)
-{
-    rows_text(w, tensor);
-    rows_text(w, kind);
-    rows_number(w, first);
-    rows_number(w, last);
-    rows_integer(w, bin->pairs);
-    rows_integer(w, bin->above);
-    rows_number(w, bin->max_u);
-    rows_number(w, prop_bin_rms(bin));
-    rows_empty(w);
-    rows_empty(w);
-    rows_end(w);
-}
-
-static void write_verdict(rows_writer *w, const char *tensor, const prop_verdict *v)
-{
-    rows_text(w, tensor);
-    rows_text(w, "all");
-    rows_empty(w);
-    rows_empty(w);
-    rows_integer(w, v->stats.all.pairs);
-    rows_integer(w, v->stats.all.above);
-    rows_number(w, v->stats.all.max_u);
-    rows_number(w, prop_bin_rms(&v->stats.all));
-    rows_text(w, v->pass ? "PASS" : "FAIL");
-    rows_text(w, v->reason);
-    rows_end(w);
-    for (int64_t i = 0; i < v->pairs; i++)
-        write_bin(w, tensor, "pair", (double)i, (double)i, &v->stats.by_pair[i]);
-    for (int b = 0; b < PROP_BANDS; b++)
-        if (v->stats.by_position[b].pairs > 0)
-            write_bin(w, tensor, "position", b == 0 ? 0 : ldexp(1, b - 1),
-                      b == 0 ? 0 : ldexp(1, b) - 1, &v->stats.by_position[b]);
-}
-
-static bool write_csv(const char *path, const prop_verdict *q, const prop_verdict *k,
-                      rope_error *error)
-{
-    rows_writer *w = rows_create(
-        path, "tensor,kind,first,last,pairs,outside,max_error_u,rms_error_u,verdict,reason", error);
-    if (w == NULL)
-        return false;
-    write_verdict(w, "q", q);
-    if (k != NULL)
-        write_verdict(w, "k", k);
-    return rows_commit(w, error);
-}
-
-/* ---- the verb ---- */
-
-static bool check_one(const arguments *a, const char *input, const char *output,
-                      const rope_spec *spec, prop_verdict *verdict, rope_error *error)
-{
-    prop_layout layout = PROP_LAYOUT_DEFAULT;
-    uint32_t angles = (1u << PROP_ANGLES) - 1;
-    int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
-    if (a->jobs != NULL && !front_int64(a->jobs, "--jobs", 1, 256, &jobs, error))
-        return false;
-    if (a->angle != NULL && strcmp(a->angle, "f64") == 0)
-        angles = 1u << PROP_ANGLE_EXACT;
-    else if (a->angle != NULL && strcmp(a->angle, "any") != 0)
-        return rope_fail(error, "--angle '%s', expected any or f64", a->angle);
-    if (a->layout != NULL && !prop_layout_parse(a->layout, &layout, error))
-        return false;
     prop_dump dump;
-    if (!prop_dump_open(input, output, a->positions, layout, &dump, error))
+    uint32_t angles;
+    if (!prop_dump_arguments_open(a, k, &dump, &angles, error))
         return false;
     front_progress progress;
     front_progress_begin(&progress, "check", 1);
@@ -214,40 +35,22 @@ static bool check_one(const arguments *a, const char *input, const char *output,
     return good;
 }
 
-static void print_all(const prop_verdict *q, const prop_verdict *k)
-{
-    bool pass = q->pass && (k == NULL || k->pass);
-    if (k == NULL) {
-        printf("%s: %s\n", pass ? "PASS" : "FAIL", q->reason);
-        print_verdict(NULL, q);
-        return;
-    }
-    printf("%s: q and k: %s\n", pass ? "PASS" : "FAIL",
-           pass                   ? "both explained"
-           : !q->pass && !k->pass ? "neither is explained"
-           : q->pass              ? "q is explained, k is not"
-                                  : "k is explained, q is not");
-    print_verdict("q", q);
-    print_verdict("k", k);
-}
-
-static int run(const arguments *a)
+static int run(const prop_dump_arguments *a, const char *jobs_text)
 {
     rope_error error;
     rope_spec spec;
     prop_verdict q = {0}, k = {0};
-    if (!oracle_self_test(&error))
+    int64_t jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    if ((jobs_text != NULL && !front_int64(jobs_text, "--jobs", 1, 256, &jobs, &error)) ||
+        !oracle_self_test(&error) || !rope_spec_parse(a->spec, &spec, &error))
         return front_usage("check", "%s", error.text);
-    if (!rope_spec_parse(a->spec, &spec, &error))
-        return front_usage("check", "%s", error.text);
-    bool good = check_one(a, a->input, a->output, &spec, &q, &error) &&
-                (a->input_k == NULL || check_one(a, a->input_k, a->output_k, &spec, &k, &error));
     const prop_verdict *second = a->input_k != NULL ? &k : NULL;
-    bool to_stdout = a->csv != NULL && (*a->csv == '\0' || strcmp(a->csv, "-") == 0);
+    bool good = check_one(a, false, jobs, &spec, &q, &error) &&
+                (second == NULL || check_one(a, true, jobs, &spec, &k, &error));
     if (good && a->csv != NULL)
-        good = write_csv(a->csv, &q, second, &error);
-    if (good && !to_stdout)
-        print_all(&q, second);
+        good = prop_check_write_csv(a->csv, &q, second, &error);
+    if (good && !prop_dump_csv_to_stdout(a))
+        prop_check_print(&q, second);
     int status = !good                           ? front_usage("check", "%s", error.text)
                  : q.pass && (!second || k.pass) ? FRONT_HOLDS
                                                  : FRONT_FAILS;
@@ -259,59 +62,30 @@ static int run(const arguments *a)
 
 int verb_check(int argc, char **argv)
 {
-    arguments a = {0};
-    const front_option options[] = {
-        {.name = "input",
-         .argument = "X",
-         .help = "what the kernel was given: .npy, or "
-                 ".safetensors:TENSOR; f32, f64, f16 or bf16",
-         .value = &a.input},
-        {.name = "output", .argument = "Y", .help = "what it returned", .value = &a.output},
-        {.name = "positions",
-         .argument = "P",
-         .help = "a:b, a:b:step, a comma list, or a .npy",
-         .value = &a.positions},
-        {.name = "spec",
-         .argument = "S",
-         .help = "preset, config.json or key=value,...",
-         .value = &a.spec},
-        {.name = "layout",
-         .argument = "L",
-         .help = "td, thd, htd, bhtd or bthd; default by the number of dimensions: td, thd, bhtd",
-         .value = &a.layout},
-        {.name = "angle",
-         .argument = "any|f64",
-         .help = "f64: only an exact angle passes, f32 angles do not",
-         .value = &a.angle},
-        {.name = "input-k",
-         .argument = "XK",
-         .help = "the same of k, judged together with q",
-         .value = &a.input_k},
-        {.name = "output-k", .argument = "YK", .help = "", .value = &a.output_k},
-        {.name = "jobs",
-         .argument = "N",
-         .help = "threads; default: as many as there are processors",
-         .value = &a.jobs},
-        {.name = "csv",
-         .argument = "[FILE]",
-         .help = "errors by pair and by position as CSV",
-         .value = &a.csv},
-        {0}};
+    prop_dump_arguments a = {0};
+    const char *jobs = NULL;
+    const prop_dump_helps helps = {.positions = "a:b, a:b:step, a comma list, or a .npy",
+                                   .spec = "preset, config.json or key=value,...",
+                                   .angle = "f64: only an exact angle passes, f32 angles do not",
+                                   .input_k = "the same of k, judged together with q",
+                                   .csv = "errors by pair and by position as CSV"};
+    front_option options[PROP_DUMP_OPTIONS + 2] = {
+        [PROP_DUMP_OPTIONS] = {.name = "jobs",
+                               .argument = "N",
+                               .help = "threads; default: as many as there are processors",
+                               .value = &jobs}};
+    prop_dump_options(&a, &helps, options);
     int status =
         front_parse(argc, argv, synopsis,
                     "Judges the dump of any implementation: PASS if one way to compute the "
                     "angle and one way to compute the rotation explain all of it.",
                     options, NULL);
+    if (status == -1)
+        status = prop_dump_arguments_check("check", &a);
     if (status != -1)
         return status;
-    const char *missing = !a.input       ? "--input"
-                          : !a.output    ? "--output"
-                          : !a.positions ? "--positions"
-                          : !a.spec      ? "--spec"
-                                         : NULL;
-    if (missing != NULL)
-        return front_usage("check", "%s is missing, see `tightrope check --help`", missing);
-    if ((a.input_k == NULL) != (a.output_k == NULL))
-        return front_usage("check", "--input-k and --output-k go together");
-    return run(&a);
+    if (a.positions == NULL || a.spec == NULL)
+        return front_usage("check", "%s is missing, see `tightrope check --help`",
+                           a.positions == NULL ? "--positions" : "--spec");
+    return run(&a, jobs);
 }

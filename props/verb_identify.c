@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "props/dump_options.h"
 #include "props/identify.h"
 #include "scripts/front/rows.h"
 #include "scripts/front/verbs.h"
@@ -11,24 +12,13 @@ static const char synopsis[] =
     "identify --input X.npy --output Y.npy [--positions P] [--spec S] [--layout L] "
     "[--angle any|f64] [--input-k XK.npy --output-k YK.npy] [--csv[=FILE]]";
 
-typedef struct {
-    const char *input, *output, *input_k, *output_k, *positions, *spec, *layout, *angle, *csv;
-} arguments;
-
-static bool identify_one(const arguments *a, const char *input, const char *output,
-                         const rope_spec *declared, prop_identity *identity, rope_error *error)
+static bool identify_one(const prop_dump_arguments *a, bool k, const rope_spec *declared,
+                         prop_identity *identity, rope_error *error)
 {
-    prop_layout layout = PROP_LAYOUT_DEFAULT;
-    uint32_t angles = (1u << PROP_ANGLES) - 1;
-    if (a->angle != NULL && strcmp(a->angle, "f64") == 0)
-        angles = 1u << PROP_ANGLE_EXACT;
-    else if (a->angle != NULL && strcmp(a->angle, "any") != 0)
-        return rope_fail(error, "--angle '%s', expected any or f64", a->angle);
-    if (a->layout != NULL && !prop_layout_parse(a->layout, &layout, error))
-        return false;
     prop_dump dump;
     prop_sample sample;
-    if (!prop_dump_open(input, output, a->positions, layout, &dump, error))
+    uint32_t angles;
+    if (!prop_dump_arguments_open(a, k, &dump, &angles, error))
         return false;
     bool good = prop_sample_read(&dump, &sample, error);
     if (good) {
@@ -114,7 +104,7 @@ static void print_joint(const prop_identity *q, const prop_identity *k)
     print_identity(k_first ? "q" : "k", k_first ? q : k);
 }
 
-static int run(const arguments *a)
+static int run(const prop_dump_arguments *a)
 {
     rope_error error;
     rope_spec spec;
@@ -123,10 +113,10 @@ static int run(const arguments *a)
         return front_usage("identify", "%s", error.text);
     prop_identity *q = calloc(2, sizeof *q), *k = q != NULL ? q + 1 : NULL;
     bool good = q != NULL || rope_fail(&error, "out of memory");
-    good = good && identify_one(a, a->input, a->output, declared, q, &error) &&
-           (a->input_k == NULL || identify_one(a, a->input_k, a->output_k, declared, k, &error));
+    good = good && identify_one(a, false, declared, q, &error) &&
+           (a->input_k == NULL || identify_one(a, true, declared, k, &error));
     const prop_identity *second = a->input_k != NULL ? k : NULL;
-    bool to_stdout = a->csv != NULL && (*a->csv == '\0' || strcmp(a->csv, "-") == 0);
+    bool to_stdout = prop_dump_csv_to_stdout(a);
     if (good && a->csv != NULL)
         good = write_csv(a->csv, q, second, &error);
     if (good && !to_stdout && second != NULL)
@@ -144,48 +134,21 @@ static int run(const arguments *a)
 
 int verb_identify(int argc, char **argv)
 {
-    arguments a = {0};
-    const front_option options[] = {
-        {.name = "input",
-         .argument = "X",
-         .help = "what the kernel was given: .npy, or "
-                 ".safetensors:TENSOR; f32, f64, f16 or bf16",
-         .value = &a.input},
-        {.name = "output", .argument = "Y", .help = "what it returned", .value = &a.output},
-        {.name = "positions",
-         .argument = "P",
-         .help = "a:b, a:b:step, a comma list, or a .npy; without: consecutive ones, or what the "
-                 "angles tell",
-         .value = &a.positions},
-        {.name = "spec",
-         .argument = "S",
-         .help = "what it should be: then a right RoPE of another spec is a fault",
-         .value = &a.spec},
-        {.name = "layout",
-         .argument = "L",
-         .help = "td, thd, htd, bhtd or bthd; default by the number of dimensions: td, thd, bhtd",
-         .value = &a.layout},
-        {.name = "angle",
-         .argument = "any|f64",
-         .help = "f64: f32 angles are a fault",
-         .value = &a.angle},
-        {.name = "input-k",
-         .argument = "XK",
-         .help = "the same of k, seen together with q",
-         .value = &a.input_k},
-        {.name = "output-k", .argument = "YK", .help = "", .value = &a.output_k},
-        {.name = "csv", .argument = "[FILE]", .help = "the answers as CSV", .value = &a.csv},
-        {0}};
+    prop_dump_arguments a = {0};
+    const prop_dump_helps helps = {
+        .positions = "a:b, a:b:step, a comma list, or a .npy; without: consecutive ones, or what "
+                     "the angles tell",
+        .spec = "what it should be: then a right RoPE of another spec is a fault",
+        .angle = "f64: f32 angles are a fault",
+        .input_k = "the same of k, seen together with q",
+        .csv = "the answers as CSV"};
+    front_option options[PROP_DUMP_OPTIONS + 1] = {0};
+    prop_dump_options(&a, &helps, options);
     int status = front_parse(argc, argv, synopsis,
                              "Says which spec and which fault explain a dump, or that it cannot "
                              "tell and what would decide (exit 1).",
                              options, NULL);
-    if (status != -1)
-        return status;
-    if (a.input == NULL || a.output == NULL)
-        return front_usage("identify", "%s is missing, see `tightrope identify --help`",
-                           a.input == NULL ? "--input" : "--output");
-    if ((a.input_k == NULL) != (a.output_k == NULL))
-        return front_usage("identify", "--input-k and --output-k go together");
-    return run(&a);
+    if (status == -1)
+        status = prop_dump_arguments_check("identify", &a);
+    return status != -1 ? status : run(&a);
 }
