@@ -210,6 +210,33 @@ static void f32_angles_are_a_fault_on_request(void **state)
     }
 }
 
+/* NaN and infinity in the input reach both elements of their pairs: no fault. */
+static void what_is_not_finite_passes_through(void **state)
+{
+    (void)state;
+    static prop_tensors t;
+    static outcome o;
+    rope_spec spec;
+    for (int unexpected = 0; unexpected < 2; unexpected++) {
+        assert_true(rope_spec_parse(prop_pipeline_specs[0], &spec, NULL));
+        prop_pipeline_place(&t, 1);
+        prop_pipeline_make(&spec, ROPE_F32, &prop_pipelines[0], NULL, 6, &t);
+        int64_t d = spec.head_dim, row = 9 * d, other = 17 * d;
+        t.x[row + 5] = NAN; /* its partner, 37, is finite */
+        t.y[row + 5] = t.y[row + 5 + d / 2] = NAN;
+        t.x[other + 40] = INFINITY;
+        t.y[other + 8] = -INFINITY;
+        t.y[other + 40] = NAN; /* infinity times a cosine of 0, say */
+        if (unexpected)
+            t.y[row + 6] = NAN;
+        ask(&spec, ROPE_F32, &t, true, &o);
+        assert_int_equal(o.pass, !unexpected);
+        assert_true(o.identity.told);
+        assert_string_equal(first_answer(&o), unexpected ? "unexpected-nan" : "none");
+        rope_spec_free(&spec);
+    }
+}
+
 /* Positions that nobody gave are no fault. */
 static void unknown_positions_accuse_nobody(void **state)
 {
@@ -262,6 +289,7 @@ int main(void)
         cmocka_unit_test(right_pipelines_pass_and_have_no_fault),
         cmocka_unit_test(faulty_pipelines_fail_and_are_not_called_right),
         cmocka_unit_test(f32_angles_are_a_fault_on_request),
+        cmocka_unit_test(what_is_not_finite_passes_through),
         cmocka_unit_test(unknown_positions_accuse_nobody),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -8,17 +8,6 @@
 #include "impl/registry.h"
 #include "props/identify_survey.h"
 
-int64_t prop_unexpected_nan(const prop_sample *s, int64_t *row, int64_t *element)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < s->tokens * s->heads * s->head_dim; i++)
-        if (isnan(s->y[i]) && isfinite(s->x[i]) && count++ == 0) {
-            *row = i / s->head_dim;
-            *element = i % s->head_dim;
-        }
-    return count;
-}
-
 static bool look(prop_survey *v)
 {
     const prop_sample *s = v->sample;

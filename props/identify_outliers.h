@@ -8,7 +8,4 @@
  * that explains, by the name of the fault; NULL when nothing is found (or memory is out). */
 prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *sample);
 
-/* NaN in y where x is finite: how many, and the first row and element. */
-int64_t prop_unexpected_nan(const prop_sample *sample, int64_t *row, int64_t *element);
-
 #endif

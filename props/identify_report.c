@@ -8,7 +8,6 @@
 #include "impl/registry.h"
 #include "impl/spec/presets.h"
 #include "props/explain_round.h"
-#include "props/identify_outliers.h"
 
 /* Whether two hypotheses say the same of this dump: one function, and one name. */
 static bool same_function(const prop_hypothesis *a, const prop_hypothesis *b)
@@ -40,6 +39,34 @@ static void remove_same(prop_inquiry *q)
             q->fits[kept++] = q->fits[i];
     }
     q->fit_count = kept;
+}
+
+/* x of an element's partner in its pair; of the element itself where it has none. */
+static double partner(const prop_model *m, const double *x, int64_t element)
+{
+    int64_t at = element - m->rotary_offset, distance = prop_partner_distance(m);
+    if (at < 0 || at >= m->rotary_dim)
+        return x[element];
+    bool first = m->pairing == ROPE_HALF ? at < m->pairs : at % 2 == 0;
+    return x[first ? element + distance : element - distance];
+}
+
+/* NaN in y where both elements of the pair are finite in x: how many, and the first. */
+static int64_t unexpected_nan(const prop_hypothesis *h, const prop_sample *s, int64_t *row,
+                              int64_t *element)
+{
+    int64_t count = 0, d = s->head_dim;
+    for (int64_t r = 0; r < s->tokens * s->heads; r++)
+        for (int64_t e = 0; e < d; e++) {
+            const double *x = s->x + r * d;
+            if (!isnan(s->y[r * d + e]) || !isfinite(x[e]) || !isfinite(partner(&h->model, x, e)))
+                continue;
+            if (count++ == 0) {
+                *row = r;
+                *element = e;
+            }
+        }
+    return count;
 }
 
 /* Dynamic NTK below the trained length raises a negative number to a broken power: every pair but
@@ -82,12 +109,11 @@ static bool is_f16_overflow(const prop_hypothesis *h, const prop_sample *s)
 /* NaN in the output is the fault of whatever else fits. */
 static void name_nan(prop_inquiry *q)
 {
-    int64_t row = 0, element = 0, count = prop_unexpected_nan(q->sample, &row, &element);
-    if (count == 0)
-        return;
     for (int i = 0; i < q->fit_count; i++) {
         prop_hypothesis *h = q->fits[i];
-        if (h->fault[0] != '\0')
+        int64_t row = 0, element = 0;
+        int64_t count = h->fault[0] == '\0' ? unexpected_nan(h, q->sample, &row, &element) : 0;
+        if (count == 0)
             continue;
         if (is_nan_base(h, q->sample)) {
             snprintf(h->fault, sizeof h->fault, "F16 dynamic-below-length");
