@@ -130,6 +130,19 @@ static void judge_tokens(const prop_subject *s, const prop_case *c, const prop_w
     }
 }
 
+/* The units of y[2] into y[0], and stream 0 into y[1]: one plan, two calls. */
+static bool rotate_both(const prop_subject *s, const prop_case *c, prop_work *w, prop_sheet *sheet)
+{
+    const int64_t *positions = prop_case_list(c, 0);
+    prop_plan plan;
+    if (!prop_plan_make(s, c->axes, positions, c->x.tokens, &plan, sheet))
+        return false;
+    bool good = prop_apply(s, &plan, c, positions, c->x.tokens, w->y[2], w->y[0], sheet) &&
+                prop_apply(s, &plan, c, positions, c->x.tokens, w->x[0], w->y[1], sheet);
+    prop_plan_free(s, &plan, sheet);
+    return good;
+}
+
 static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
 {
     prop_work w;
@@ -141,8 +154,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     fill_units(s, c->x.tokens * c->x.heads, w.y[2]);
     if (r == NULL || points == NULL)
         prop_fail(sheet, "internal: out of memory");
-    else if (prop_rotate(s, c, positions, w.y[2], w.y[0], sheet) &&
-             prop_rotate(s, c, positions, w.x[0], w.y[1], sheet)) {
+    else if (rotate_both(s, c, &w, sheet)) {
         prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
         judge_tokens(s, c, &w, points, r, sheet);
         bool octaves = c->parameter != 0;
@@ -156,39 +168,48 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     prop_work_free(&w);
 }
 
-/* Case 0 of the main spec: all of 1..2^n - 1, 2^n <= base / (2 pi), at most 2^10. Then octaves of
- * single positions, for the curve. */
+/* Four positions an octave, for the curve: 0 to 3, then the nearest below 2^(n/4). Each is a case of
+ * its own, since a plan from 2^17 to 2^17.75 is a table of 90000 positions for four. */
+enum { POINTS_AN_OCTAVE = 4, OCTAVES = 18, USUAL_POINTS = 8 };
+_Static_assert(POINTS_AN_OCTAVE * OCTAVES <= PROP_CURVE, "the whole curve is kept");
+
+static int64_t point_of_curve(int64_t n)
+{
+    return n < POINTS_AN_OCTAVE ? n : (int64_t)exp2((double)n / POINTS_AN_OCTAVE);
+}
+
+/* Case 0 of the main spec: all of 1..2^n - 1, 2^n <= base / (2 pi), at most 2^10. */
 static bool octaves_apply(const prop_subject *s)
 {
     return s->weight == PROP_MAIN && s->spec->scaling == ROPE_SCALING_NONE && s->spec->base >= 64;
+}
+
+static int64_t octave_tokens(const prop_subject *s)
+{
+    int64_t power = 1;
+    while (power < 1024 && (double)(4 * power) <= s->spec->base / (2 * M_PI))
+        power *= 2;
+    return 2 * power - 1;
 }
 
 static int64_t count(const prop_subject *s)
 {
     if (s->frequencies->axis_count != 1 || s->weight == PROP_LIGHT)
         return 0;
-    return s->weight == PROP_MAIN ? 1 + octaves_apply(s) + 18 : 2;
+    return s->weight == PROP_MAIN ? octaves_apply(s) + POINTS_AN_OCTAVE * OCTAVES : USUAL_POINTS;
 }
 
 static bool generate(const prop_subject *s, int64_t index, prop_case *c)
 {
     uint64_t h = prop_hash(s->seed, (uint64_t)index, 15);
     bool octaves = octaves_apply(s) && index == 0;
-    int64_t tokens = 4;
-    if (octaves)
-        for (tokens = 1; tokens < 1024 && (double)(4 * tokens) <= s->spec->base / (2 * M_PI);)
-            tokens *= 2;
-    if (octaves)
-        tokens = 2 * tokens - 1;
-    if (!prop_case_new(c, &prop_decay_property, s, tokens, 1, 1))
+    if (!prop_case_new(c, &prop_decay_property, s, octaves ? octave_tokens(s) : 1, 1, 1))
         return false;
     prop_case_arrange(s, c, (uint64_t)index);
-    /* Four points an octave. */
-    int64_t octave = s->weight == PROP_MAIN ? index - octaves_apply(s) : (int64_t)(h % 17);
-    for (int64_t t = 0; t < tokens; t++)
-        prop_case_list(c, 0)[t] = octaves       ? t + 1
-                                  : octave == 0 ? t
-                                                : (int64_t)exp2((double)octave + (double)t / 4);
+    int64_t n = s->weight == PROP_MAIN ? index - octaves_apply(s)
+                                       : (int64_t)(h % (POINTS_AN_OCTAVE * OCTAVES));
+    for (int64_t t = 0; t < c->x.tokens; t++)
+        prop_case_list(c, 0)[t] = octaves ? t + 1 : point_of_curve(n);
     c->parameter = octaves;
     c->seed = h;
     return true;
