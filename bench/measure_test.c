@@ -184,12 +184,24 @@ static void drift_is_seen(void **state)
     assert_true(bench_drift(points, results, 3, text, sizeof text) == 1);
 }
 
+/* What hyperfine times: one cold call, of a kernel or, without one, of a copy. */
+static void a_cold_run_needs_no_kernel(void **state)
+{
+    (void)state;
+    rope_error error = {""};
+    bench_point point = {
+        .kernel = rope_registry_find("lookup"), .problem = &problem, .tokens = 3, .heads = 2};
+    for (int k = 0; k < 2; k++, point.kernel = NULL)
+        if (!bench_once(&point, 1, &error))
+            fail_msg("%s", error.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_alternate),     cmocka_unit_test(right_kernels_pass),
         cmocka_unit_test(wrong_kernels_do_not), cmocka_unit_test(what_cannot_run_is_named),
-        cmocka_unit_test(drift_is_seen),
+        cmocka_unit_test(drift_is_seen),        cmocka_unit_test(a_cold_run_needs_no_kernel),
     };
     return cmocka_run_group_tests(tests, make_problem, free_problem);
 }
