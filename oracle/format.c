@@ -27,7 +27,7 @@ double oracle_format_round(const oracle_format *format, double x, double tail)
      * the side of a midpoint that x lies on, unless x is the midpoint: then tail decides. */
     double quantum = ldexp(1, exponent - format->precision + 1);
     double scaled = x / quantum, below = floor(scaled), rest = scaled - below;
-    bool odd = fmod(below, 2) != 0;
+    bool odd = below / 2 != floor(below / 2);
     if (rest > 0.5 || (rest == 0.5 && (tail > 0 || (tail == 0 && odd))))
         below += 1;
     double rounded = copysign(below * quantum, x);

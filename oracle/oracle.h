@@ -63,6 +63,11 @@ void oracle_cos_sin(const oracle *o, int64_t position, int64_t pair, mpfr_t cos,
  * inherits what its parent built). */
 void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out);
 
+/* The same without a copy where it can be done: the result is valid until the next call for o, and
+ * may lie in scratch[pairs]. */
+const oracle_cos_sin_dd *oracle_row_at(oracle *o, const int64_t *position,
+                                       oracle_cos_sin_dd *scratch);
+
 /* Builds ahead what oracle_row needs for positions in [first, last], so that forked children share
  * it. */
 void oracle_prepare(oracle *o, int64_t first, int64_t last);

@@ -11,6 +11,7 @@ enum {
     ROW_CACHE_BYTES = 64 << 20, /* what the cached rows may hold */
     ROW_TABLE_AFTER = 2048,     /* rows computed one by one before the tables are worth building */
     ROW_MAX_ANGLE_BITS = 140,   /* an angle below 2^140; above, the enclosures decide */
+    ROW_WAYS = 8, /* places that a row may take: at a load of 1/2, one in 10^3 is full */
 };
 
 typedef struct row_key {
@@ -20,7 +21,8 @@ typedef struct row_key {
 } row_key;
 
 struct oracle_rows {
-    size_t count; /* a power of two; a row has one place, where a later one replaces it */
+    size_t count; /* a power of two; a row has ROW_WAYS places in line; the first is replaced when
+                     all are taken */
     row_key *keys;
     oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set */
     mpfr_t cosine, sine, angle;
@@ -94,10 +96,17 @@ void oracle_rows_free(oracle_rows *rows)
     free(rows);
 }
 
+/* Where a row is, or is to be put. */
 static size_t place(const oracle_rows *rows, int64_t position, uint32_t axis)
 {
     uint64_t h = ((uint64_t)position * 4 + axis) * 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 40) & (rows->count - 1);
+    size_t first = (size_t)(h >> 40) & (rows->count - ROW_WAYS);
+    for (size_t at = first; at < first + ROW_WAYS; at++) {
+        const row_key *key = &rows->keys[at];
+        if (!key->filled || (key->position == position && key->axis == axis))
+            return at;
+    }
+    return first + (size_t)(h >> 61);
 }
 
 /* Positions whose blocks stay in the tables' memory of bases; outside, a base costs as much as the
@@ -121,25 +130,39 @@ static void fill(oracle *o, int64_t position, uint32_t axis, oracle_cos_sin_dd *
     }
 }
 
-void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out)
+/* The row of one axis, in the cache. */
+static const oracle_cos_sin_dd *cached(oracle *o, int64_t position, uint32_t axis)
 {
     oracle_rows *rows = o->rows;
+    size_t at = place(rows, position, axis);
+    row_key *key = &rows->keys[at];
+    oracle_cos_sin_dd *row = rows->values + at * (size_t)o->pairs;
+    if (!key->filled || key->position != position || key->axis != axis) {
+        fill(o, position, axis, row);
+        *key = (row_key){position, axis, true};
+    }
+    return row;
+}
+
+const oracle_cos_sin_dd *oracle_row_at(oracle *o, const int64_t *position,
+                                       oracle_cos_sin_dd *scratch)
+{
+    if (o->axis_count == 1)
+        return cached(o, position[0], 0);
     for (uint32_t axis = 0; axis < o->axis_count; axis++) {
-        size_t at = place(rows, position[axis], axis);
-        row_key *key = &rows->keys[at];
-        oracle_cos_sin_dd *row = rows->values + at * (size_t)o->pairs;
-        if (!key->filled || key->position != position[axis] || key->axis != axis) {
-            fill(o, position[axis], axis, row);
-            *key = (row_key){position[axis], axis, true};
-        }
-        if (o->axis_count == 1) {
-            memcpy(out, row, (size_t)o->pairs * sizeof *out);
-            return;
-        }
+        const oracle_cos_sin_dd *row = cached(o, position[axis], axis);
         for (int64_t i = 0; i < o->pairs; i++)
             if (o->pair[i].axis == axis)
-                out[i] = row[i];
+                scratch[i] = row[i];
     }
+    return scratch;
+}
+
+void oracle_row(oracle *o, const int64_t *position, oracle_cos_sin_dd *out)
+{
+    const oracle_cos_sin_dd *row = oracle_row_at(o, position, out);
+    if (row != out)
+        memcpy(out, row, (size_t)o->pairs * sizeof *out);
 }
 
 void oracle_prepare(oracle *o, int64_t first, int64_t last)

@@ -125,6 +125,11 @@ static bool place_compact(prop_arena *a, rope_error *error)
     return true;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool place_spaced(prop_arena *a, rope_error *error)
 {
     const prop_shape *s = &a->shape;
@@ -135,8 +140,9 @@ static bool place_spaced(prop_arena *a, rope_error *error)
     size_t bytes = round_up(a->row_bytes);
     int64_t least = s->place == PROP_PLACE_ROWS ? 0 : far_bytes;
     if (m->bytes != bytes || m->outer < outer || m->inner < inner || m->outer_stride < least) {
-        outer = outer < USUAL_OUTER ? USUAL_OUTER : outer;
-        inner = inner < USUAL_INNER ? USUAL_INNER : inner;
+        /* Grows only: cases of many tokens and of many heads take turns. */
+        outer = larger(outer, larger(m->outer, USUAL_OUTER));
+        inner = larger(inner, larger(m->inner, USUAL_INNER));
         int64_t step = (int64_t)bytes + AREA_PAGE;
         if (!area_map(m, bytes, outer, inner, least + inner * step, step, a->read_only, error))
             return false;

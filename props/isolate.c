@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,15 @@ static void limit_memory(uint64_t bytes)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
 
+/* Buffers of a case are kept for the next one: given back each time, every page of them would be
+ * faulted in and cleared again. */
+static void keep_memory(void)
+{
+    enum { LARGEST_BUFFER = 32 << 20 };
+    mallopt(M_MMAP_THRESHOLD, LARGEST_BUFFER);
+    mallopt(M_TRIM_THRESHOLD, 4 * LARGEST_BUFFER);
+}
+
 static _Noreturn void live(prop_child *child, prop_body *body, void *context, pid_t parent)
 {
     board = child->board;
@@ -163,6 +173,7 @@ static _Noreturn void live(prop_child *child, prop_body *body, void *context, pi
     silence();
     set_handlers();
     limit_memory(child->limits.memory_bytes);
+    keep_memory();
     prop_holding_mark();
     int status = body(context);
     board->finished = 1;

@@ -173,12 +173,12 @@ static void judge_pair(const prop_subject *s, const oracle_cos_sin_dd *r, const 
 }
 
 static void judge_rows(const prop_subject *s, const prop_case *c, const void *x, const void *y,
-                       const double *bounds, oracle_cos_sin_dd *r, prop_sheet *sheet)
+                       const double *bounds, oracle_cos_sin_dd *scratch, prop_sheet *sheet)
 {
     int64_t pairs = s->frequencies->pairs;
     for (int64_t t = 0; t < c->x.tokens; t++) {
         const int64_t *position = prop_case_list(c, 0) + t * c->axes;
-        oracle_row(s->oracle, position, r);
+        const oracle_cos_sin_dd *r = oracle_row_at(s->oracle, position, scratch);
         for (int64_t row = t * c->x.heads; row < (t + 1) * c->x.heads; row++)
             for (int64_t i = 0; i < pairs; i++) {
                 double a[2], b[2];

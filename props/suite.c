@@ -178,7 +178,7 @@ static void warm(const prop_subject *s, const prop_property *property, oracle_co
         prop_case c = {0};
         if (property->generate(s, i, &c))
             for (int64_t t = 0; t < c.x.tokens; t++)
-                oracle_row(s->oracle, prop_case_list(&c, 0) + t * c.axes, row);
+                oracle_row_at(s->oracle, prop_case_list(&c, 0) + t * c.axes, row);
         prop_case_free(&c);
     }
 }
@@ -190,6 +190,7 @@ void prop_suite_warm(const prop_suite *suite, uint64_t seed)
         prop_subject s = prop_suite_subject(suite, e, NULL, pairing, ROPE_F32, seed);
         oracle_cos_sin_dd *row = malloc((size_t)s.frequencies->pairs * sizeof *row);
         warm(&s, &prop_contract_property, row);
+        warm(&s, &prop_decay_property, row);
         warm(&s, &prop_far_property, row);
         warm(&s, &prop_generated_property, row);
         free(row);
