@@ -19,9 +19,11 @@ const char *prop_verdict_name(prop_verdict verdict)
     return verdict_names[verdict];
 }
 
-static void merge(prop_tally *to, const prop_tally *from)
+/* Returns whether the worst is now from's. */
+static bool merge(prop_tally *to, const prop_tally *from)
 {
-    if (from->comparisons > 0 && (to->comparisons == 0 || !(from->ratio <= to->ratio))) {
+    bool worse = from->comparisons > 0 && (to->comparisons == 0 || !(from->ratio <= to->ratio));
+    if (worse) {
         to->ratio = from->ratio;
         to->bound = from->bound;
         to->x0 = from->x0;
@@ -48,6 +50,7 @@ static void merge(prop_tally *to, const prop_tally *from)
     to->squares += from->squares;
     to->components += from->components;
     to->correctly_rounded += from->correctly_rounded;
+    return worse;
 }
 
 static void blame(prop_line *line, const prop_unit *unit, int entry, int property, int64_t failing,
@@ -87,7 +90,8 @@ static void add_finding(prop_line *line, const prop_unit *unit, int entry, int p
     if (f->state == PROP_PENDING || f->sheet.refused || (f->sheet.idle && !f->sheet.failed))
         return;
     for (int b = 0; b < PROP_BANDS; b++)
-        merge(&line->total, &f->sheet.bands[b]);
+        if (merge(&line->total, &f->sheet.bands[b]))
+            line->worst_entry = entry;
     line->specs++;
     if (f->sheet.failed)
         blame(line, unit, entry, property, f->failing, f->sheet.reason);
@@ -151,26 +155,60 @@ bool prop_line_make(const prop_verification *v, const rope_kernel *kernel, int p
 
 /* ---- skips ---- */
 
+/* What one property could not judge of a kernel, and on which spec nearest to position 0. */
+typedef struct {
+    int64_t unjudged, nearest;
+    int entry;
+} unclaimed;
+
+static unclaimed unclaimed_by(const prop_verification *v, const rope_kernel *kernel, int property)
+{
+    unclaimed all = {0};
+    for (int u = 0; u < v->unit_count; u++)
+        for (int e = 0; v->units[u].kernel == kernel && e < v->suite.count; e++)
+            for (int b = 0; b < PROP_BANDS; b++) {
+                const prop_tally *t = &prop_unit_finding(&v->units[u], e, property)->sheet.bands[b];
+                if (t->unjudged > 0 &&
+                    (all.unjudged == 0 || llabs(t->no_contract) < llabs(all.nearest))) {
+                    all.nearest = t->no_contract;
+                    all.entry = e;
+                }
+                all.unjudged += t->unjudged;
+            }
+    return all;
+}
+
+/* The contract's own position comes first: the others' tolerances are sums of bounds at several
+ * positions, and theirs is the first of them. */
 void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel, char *text,
                            size_t size)
 {
-    size_t properties;
-    prop_properties(&properties);
-    prop_tally total = {0};
+    size_t properties, used = 0;
+    const prop_property *const *list = prop_properties(&properties);
     *text = '\0';
+    prop_tally total = {0};
     for (int u = 0; u < v->unit_count; u++)
         for (int e = 0; v->units[u].kernel == kernel && e < v->suite.count; e++)
             for (int p = 0; p < (int)properties; p++)
                 for (int b = 0; b < PROP_BANDS; b++)
                     merge(&total, &prop_unit_finding(&v->units[u], e, p)->sheet.bands[b]);
-    int used = 0;
-    if (total.unjudged > 0)
-        used = snprintf(text, size,
-                        "no contract at position %" PRId64 " and others further from 0: %" PRId64
-                        " comparisons not judged",
-                        total.no_contract, total.unjudged);
-    if (total.outlying > 0)
-        snprintf(text + used, size - (size_t)used,
+    for (int p = 0; p < (int)properties && used < size; p++) {
+        unclaimed u = unclaimed_by(v, kernel, p);
+        if (u.unjudged == 0)
+            continue;
+        const char *before = used == 0 ? "" : ",";
+        if (used == 0)
+            used =
+                (size_t)snprintf(text, size,
+                                 "no contract at position %" PRId64
+                                 " of %s (%s) and others further from 0; comparisons not judged:",
+                                 u.nearest, v->suite.entries[u.entry].text, list[p]->name);
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s %s %" PRId64, before,
+                                     list[p]->name, u.unjudged);
+    }
+    if (total.outlying > 0 && used < size)
+        snprintf(text + used, size - used,
                  "%sno contract worth the name at %" PRId64 " of %" PRId64
                  " pairs: up to %.4g u is claimed, at position %" PRId64
                  ", and less than 1/%d of it further out",

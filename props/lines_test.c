@@ -78,9 +78,42 @@ static void claims_nothing(void **state)
     assert_false(line_without_contract("far", &line)); /* f32 angles have none out there */
 }
 
+/* Of a property that is judged by sums of bounds too: which property, spec and position. */
+static void names_what_has_no_contract(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"head_dim=8,base=10000,pairing=half",
+                                        "head_dim=16,base=10000,pairing=half"};
+    size_t properties;
+    rope_error error;
+    char text[LINE];
+    prop_verification v = {.unit_count = 1};
+    prop_unit unit = {.kernel = rope_registry_find("scalar"), .suite = &v.suite};
+    v.units = &unit;
+    assert_true(prop_suite_chosen(&v.suite, specs, 2, PROP_QUICK, ROPE_TRUTH_EXACT, &error));
+    prop_properties(&properties);
+    unit.findings = calloc(2 * properties, sizeof *unit.findings);
+    assert_non_null(unit.findings);
+    prop_skip_no_contract(&v, unit.kernel, text, LINE);
+    assert_string_equal(text, "");
+    for (int p = 0; p < (int)properties; p++) {
+        prop_tally *t = &prop_unit_finding(&unit, 1, p)->sheet.bands[0];
+        bool contract = prop_properties(&properties)[p] == &prop_contract_property;
+        if (contract || prop_properties(&properties)[p] == &prop_additivity_property)
+            *t = (prop_tally){.unjudged = contract ? 7 : 5, .no_contract = contract ? -300 : 2};
+    }
+    prop_skip_no_contract(&v, unit.kernel, text, LINE);
+    assert_string_equal(text, "no contract at position -300 of head_dim=16,base=10000,pairing=half "
+                              "(contract) and others further from 0; comparisons not judged: "
+                              "contract 7, additivity 5");
+    free(unit.findings);
+    prop_suite_free(&v.suite);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names_what_a_kernel_lacks),
-                                       cmocka_unit_test(claims_nothing)};
+                                       cmocka_unit_test(claims_nothing),
+                                       cmocka_unit_test(names_what_has_no_contract)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

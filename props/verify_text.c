@@ -19,6 +19,30 @@ static void annotate(const prop_line *line)
     putchar('\n');
 }
 
+static double unit_roundoff(const rope_kernel *kernel)
+{
+    uint32_t dtype = 0;
+    while (dtype < ROPE_F64 && !(kernel->dtypes & 1u << dtype))
+        dtype++;
+    return rope_dtype_unit_roundoff(dtype);
+}
+
+/* How close it came, and where. A bound of 1 % of |x| and more is told as such: there the angle is
+ * off by that much of a radian, and a rounding error or two beside it leave the ratio at 100 %. */
+static void print_worst(const prop_verification *v, const prop_line *line, FILE *out)
+{
+    const prop_tally *t = &line->total;
+    const prop_entry *e = &v->suite.entries[line->worst_entry];
+    fprintf(out, "  worst %.5g of %.5g u (%.3g %%) at position %" PRId64, t->ratio * t->bound,
+            t->bound, 100 * t->ratio, t->position);
+    if (v->suite.count > 1 && t->ratio > 0)
+        fprintf(out, " of %s", e->text);
+    bool one_dtype = (line->kernel->dtypes & (line->kernel->dtypes - 1)) == 0;
+    double of_x = one_dtype ? t->bound * unit_roundoff(line->kernel) : 0;
+    if (of_x >= 0.01)
+        fprintf(out, ", a bound of %.3g |x|", of_x);
+}
+
 static void print_line(const prop_verification *v, const prop_line *line, FILE *out)
 {
     const prop_tally *t = &line->total;
@@ -27,8 +51,7 @@ static void print_line(const prop_verification *v, const prop_line *line, FILE *
             line->kernel->name, line->property->name, line->specs, t->comparisons,
             line->property->every_call ? "calls" : "cases");
     if (t->squares > 0 && t->bound > 0)
-        fprintf(out, "  worst %.5g of %.5g u (%.3g %%) at position %" PRId64, t->ratio * t->bound,
-                t->bound, 100 * t->ratio, t->position);
+        print_worst(v, line, out);
     /* The bound above belongs to the worst ratio: an error can hide where another is claimed. */
     if (t->claims > 0 && t->claim > 1.01 * t->bound)
         fprintf(out, ", up to %.5g u is claimed, at position %" PRId64, t->claim,
@@ -39,7 +62,8 @@ static void print_line(const prop_verification *v, const prop_line *line, FILE *
     fputc('\n', out);
     if (pass)
         return;
-    fprintf(out, "     %s\n", line->reason);
+    /* The worst stands above; this is the first that failed, which the replay makes small. */
+    fprintf(out, "     %s%s\n", line->failing >= 0 ? "first to fail: " : "", line->reason);
     const char *smallest, *replay = prop_replay_printed(v, line, &smallest);
     if (smallest != NULL)
         fprintf(out, "     smallest: %s\n", smallest);
