@@ -1,6 +1,6 @@
 /* Real frameworks in the loop: dumps that PyTorch and ONNX Runtime make must pass, and identify
  * must find no fault in them, their spec, and their pipeline. Skipped, by name, where the framework
- * is not installed.
+ * is not installed. The unit test judges a third of PyTorch's dumps, in turn; TIGHTROPE_FULL all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,18 +114,25 @@ static void judge_framework(const char *name, const char *command, const char *s
     FILE *list = fopen(path, "r");
     assert_non_null(list);
     framework_case c;
-    int cases = 0, wrong = 0;
+    int cases = 0, judged = 0, wrong = 0;
+    bool all = getenv("TIGHTROPE_FULL") != NULL || expected_cases < 12;
     for (; next_case(list, &c); cases++) {
         bool far = strstr(c.positions, "131071") != NULL || strstr(c.positions, "8191") != NULL;
-        wrong += !judged_right(&c, far && cases % open_every == 1);
+        bool open = far && cases % open_every == 1;
+        /* The script's innermost loops are short: the third shifts, so that it meets each turn. */
+        if (all || open || cases % 3 == cases / 3 % 3) {
+            wrong += !judged_right(&c, open);
+            judged++;
+        }
         unlink(c.input);
         unlink(c.output);
     }
     fclose(list);
     unlink(path);
     rmdir(directory);
-    print_message("# %d dumps of %s, %d misjudged\n", cases, name, wrong);
+    print_message("# %d of %d dumps of %s, %d misjudged\n", judged, cases, name, wrong);
     assert_int_equal(cases, expected_cases);
+    assert_true(judged * 3 >= cases);
     assert_int_equal(wrong, 0);
 }
 
@@ -135,8 +142,12 @@ static void torch_dumps_pass_and_are_identified(void **state)
     /* Debian's package belongs to /usr/bin/python3. */
     static const char *const pythons[] = {"python3", "/usr/bin/python3", NULL};
     static const char script[] = "props/frameworks/torch_dumps.py";
-    judge_framework("PyTorch (Debian: python3-torch)",
-                    find_command(pythons, "-c 'import torch, numpy'", script), script, 104, 12);
+    /* Found, not loaded: that takes seconds. */
+    static const char probe[] = "-c 'import sys, importlib.util as u; "
+                                "sys.exit(not (u.find_spec(\"torch\") and "
+                                "u.find_spec(\"numpy\")))'";
+    judge_framework("PyTorch (Debian: python3-torch)", find_command(pythons, probe, script), script,
+                    104, 12);
 }
 
 static void onnxruntime_dumps_pass_and_are_identified(void **state)
