@@ -157,7 +157,8 @@ static void faulty_pipelines_fail_and_are_not_called_right(void **state)
             if (!(faults[i].dtypes & 1u << dtype))
                 continue;
             /* What cannot be told is tried by all means, and so takes longest. */
-            if (!full && (made++ > 0 || (faults[i].named == NULL && i % 4 != 0)))
+            if (!full &&
+                (made++ > 0 || (faults[i].named == NULL && i % 4 != 0 && dtype != ROPE_F64)))
                 continue;
             rope_spec spec;
             assert_true(rope_spec_parse(prop_pipeline_specs[faults[i].spec], &spec, NULL));
