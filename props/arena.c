@@ -130,6 +130,15 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+bool prop_arena_far_fits(void)
+{
+    /* Two places, of x in two views and of y, USUAL_OUTER rows of f64 2^31 elements apart. */
+    static int fits = -1;
+    if (fits < 0)
+        fits = area_reservable((size_t)6 * USUAL_OUTER * 8 << 31);
+    return fits;
+}
+
 static bool place_spaced(prop_arena *a, rope_error *error)
 {
     const prop_shape *s = &a->shape;

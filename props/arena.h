@@ -33,6 +33,10 @@ typedef struct prop_shape {
     int64_t shift; /* START, END: elements away from the unreadable page: other alignments */
 } prop_shape;
 
+/* Whether this process can reserve the address space of the FAR places (valgrind's cannot, nor one
+ * under a limit). Where not, cases are arranged otherwise and verify names the skip. */
+bool prop_arena_far_fits(void);
+
 typedef struct prop_arena prop_arena;
 
 /* name for reports of crashes ("x"), watched in that slot. read_only: the view that is handed out

@@ -62,3 +62,12 @@ bool area_map(area *a, size_t bytes, int64_t outer, int64_t inner, int64_t outer
     a->view = read_only_view ? (unsigned char *)a->base[1] + AREA_PAGE : a->writable;
     return true;
 }
+
+bool area_reservable(size_t bytes)
+{
+    void *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+    munmap(base, bytes);
+    return true;
+}

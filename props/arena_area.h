@@ -28,4 +28,7 @@ bool area_map(area *a, size_t bytes, int64_t outer, int64_t inner, int64_t outer
               int64_t inner_stride, bool read_only_view, rope_error *error);
 void area_unmap(area *a);
 
+/* Whether so many bytes of address space can be reserved; nothing stays reserved. */
+bool area_reservable(size_t bytes);
+
 #endif

@@ -37,7 +37,9 @@ void prop_case_arrange(const prop_subject *s, prop_case *c, uint64_t index)
     index %= sizeof plan / sizeof plan[0];
     /* Many rows, each between pages of its own, would be slow to map. */
     bool many = c->x.tokens * c->x.heads > 64;
-    if (many && (plan[index].x.place >= PROP_PLACE_ROWS || plan[index].y.place >= PROP_PLACE_ROWS))
+    bool spaced = plan[index].x.place >= PROP_PLACE_ROWS || plan[index].y.place >= PROP_PLACE_ROWS;
+    bool far = plan[index].x.place > PROP_PLACE_ROWS || plan[index].y.place > PROP_PLACE_ROWS;
+    if ((many && spaced) || (far && !prop_arena_far_fits()))
         index = index % 2 == 0 ? 0 : 4;
     prop_shape size = {c->x.tokens, c->x.heads, c->x.head_dim, 0, 0, false, 0, 0};
     c->x = plan[index].x;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/arena.h"
 #include "props/claims.h"
 #include "props/verify.h"
 
@@ -285,4 +286,14 @@ void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, ch
         if (v->units[u].kernel == kernel && v->units[u].gave_up)
             snprintf(text, size, "given up after %d crashes, %d of them endless: the rest not run",
                      v->units[u].crashes, v->units[u].hangs);
+}
+
+void prop_skip_far(const prop_verification *v, const rope_kernel *kernel, char *text, size_t size)
+{
+    *text = '\0';
+    bool runs = false;
+    for (int u = 0; u < v->unit_count; u++)
+        runs |= v->units[u].kernel == kernel;
+    if (runs && !prop_arena_far_fits())
+        snprintf(text, size, "rows 2^31 elements apart not tried: no address space for them");
 }

@@ -36,7 +36,7 @@ static rapid_wish wish_of(const prop_subject *s)
         [ROPE_F32] = 23, [ROPE_F16] = 10, [ROPE_BF16] = 7, [ROPE_F64] = 52};
     return (rapid_wish){.head_dim = s->spec->head_dim,
                         .axes = s->frequencies->axis_count,
-                        .places = PROP_PLACES,
+                        .places = prop_arena_far_fits() ? PROP_PLACES : PROP_PLACE_FAR_TOKENS,
                         .bits = 8 * (int)rope_dtype_bytes((uint32_t)s->dtype),
                         .significand = significands[s->dtype],
                         .in_place = s->kernel != NULL && (s->kernel->header.flags & ROPE_IN_PLACE)};

@@ -63,6 +63,7 @@ void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, ch
                        size_t size);
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size);
+void prop_skip_far(const prop_verification *v, const rope_kernel *kernel, char *text, size_t size);
 
 /* Rows of verify.csv (docs/rows.md). */
 extern const char prop_verify_columns[];

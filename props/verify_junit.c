@@ -71,10 +71,11 @@ static void kernel_cases(const prop_verification *v, const rope_kernel *kernel, 
         const char *smallest, *replay = prop_replay_printed(v, &line, &smallest);
         result("failure", line.reason, replay != NULL ? replay : "", w->out);
     }
-    void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
-        prop_skip_no_contract, prop_skip_unsupported, prop_skip_no_unit, prop_skip_not_run};
+    void (*const skips[])(const prop_verification *, const rope_kernel *, char *,
+                          size_t) = {prop_skip_no_contract, prop_skip_unsupported,
+                                     prop_skip_no_unit, prop_skip_not_run, prop_skip_far};
     static const char *const names[] = {"no contract", "unsupported specs", "pairing or dtype",
-                                        "not run"};
+                                        "not run", "far strides"};
     for (size_t i = 0; i < sizeof skips / sizeof skips[0]; i++) {
         char text[4096];
         skips[i](v, kernel, text, sizeof text);

@@ -89,8 +89,9 @@ prop_sum prop_verify_text(const prop_verification *v, FILE *out)
             else
                 sum.failed++;
         }
-        void (*const skips[])(const prop_verification *, const rope_kernel *, char *, size_t) = {
-            prop_skip_no_contract, prop_skip_unsupported, prop_skip_no_unit, prop_skip_not_run};
+        void (*const skips[])(const prop_verification *, const rope_kernel *, char *,
+                              size_t) = {prop_skip_no_contract, prop_skip_unsupported,
+                                         prop_skip_no_unit, prop_skip_not_run, prop_skip_far};
         for (size_t i = 0; i < sizeof skips / sizeof skips[0]; i++) {
             char text[4096];
             skips[i](v, kernel, text, sizeof text);
