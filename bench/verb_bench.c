@@ -215,6 +215,5 @@ int verb_bench(int argc, char **argv)
     else
         status = front_usage("bench", "%s", error.text);
     bench_session_free(&s);
-    free(o.specs.items);
     return status;
 }

@@ -184,6 +184,5 @@ int verb_compare(int argc, char **argv)
                              tolerance_text);
     else
         status = compare_files(operands.items[0], operands.items[1], tolerance, by_time, csv);
-    free(operands.items);
     return status;
 }

@@ -225,6 +225,5 @@ int verb_pick(int argc, char **argv)
     }
     if (status == -1)
         status = answer(&q);
-    free(q.rows.items);
     return status;
 }

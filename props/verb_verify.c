@@ -155,7 +155,5 @@ int verb_verify(int argc, char **argv)
     else
         status = o.replay != NULL ? prop_replay(&o, &p) : verify(argc, argv, &o, &p);
     prop_orders_release(&p);
-    free(o.specs.items);
-    free(o.plugins.items);
     return status;
 }

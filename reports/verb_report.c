@@ -43,7 +43,6 @@ int verb_report(int argc, char **argv)
         "build/verify.csv and build/bench.csv.",
         options, &operands);
     if (status != -1) {
-        free(operands.items);
         return status;
     }
     const char *found[2];
@@ -60,6 +59,5 @@ int verb_report(int argc, char **argv)
     else
         status = front_usage("report", "no rows: neither build/verify.csv nor build/bench.csv is "
                                        "there, expected CSV files of verify or bench");
-    free(operands.items);
     return status;
 }

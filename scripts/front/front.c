@@ -55,21 +55,44 @@ static int print_option_help(const char *synopsis, const char *description,
     return FRONT_HOLDS;
 }
 
-static void append(front_values *values, const char *item)
+/* Values live as long as the process: a verb reads them to its end. */
+typedef struct kept {
+    struct kept *next;
+    const char *items[];
+} kept_values;
+
+static kept_values *kept;
+
+static void free_kept(void)
 {
-    const char **items = realloc(values->items, ((size_t)values->count + 1) * sizeof *items);
-    if (items == NULL)
-        return;
-    values->items = items;
-    values->items[values->count++] = item;
+    for (kept_values *next; kept != NULL; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
 }
 
-static int take(const char *verb, const front_option *option, const char *argument, bool seen)
+/* False when memory is out. most: of values that may come. */
+static bool append(front_values *values, const char *item, int most)
 {
-    if (option->values != NULL) {
-        append(option->values, argument);
-        return -1;
+    if (values->count == 0) {
+        kept_values *list = malloc(sizeof *list + (size_t)most * sizeof *list->items);
+        if (list == NULL || (kept == NULL && atexit(free_kept) != 0)) {
+            free(list);
+            return false;
+        }
+        list->next = kept;
+        kept = list;
+        values->items = list->items;
     }
+    values->items[values->count++] = item;
+    return true;
+}
+
+static int take(const char *verb, const front_option *option, const char *argument, bool seen,
+                int most)
+{
+    if (option->values != NULL)
+        return append(option->values, argument, most) ? -1 : front_usage(verb, "out of memory");
     if (seen)
         return front_usage(verb, "--%s given twice, expected once", option->name);
     if (option->flag != NULL)
@@ -108,7 +131,8 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
         if (got == -1)
             break;
         if (got == 1) { /* an operand, in order */
-            append(operands, optarg);
+            if (!append(operands, optarg, argc))
+                return front_usage(argv[0], "out of memory");
             continue;
         }
         const char *word = here < argc ? argv[here] : "";
@@ -127,7 +151,7 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
                                table[got - 256].name, table[got - 256].name, table[got - 256].name);
         if (got - 256 == count)
             return print_option_help(synopsis, description, options);
-        int status = take(argv[0], &options[got - 256], optarg, seen[got - 256]);
+        int status = take(argv[0], &options[got - 256], optarg, seen[got - 256], argc);
         if (status != -1)
             return status;
         seen[got - 256] = true;
@@ -136,7 +160,8 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
         return front_usage(argv[0], "unexpected argument '%s', see `tightrope %s --help`",
                            argv[optind], argv[0]);
     for (; optind < argc; optind++)
-        append(operands, argv[optind]);
+        if (!append(operands, argv[optind], argc))
+            return front_usage(argv[0], "out of memory");
     return -1;
 }
 

@@ -47,6 +47,7 @@ typedef struct front_option {
     bool *flag;                  /* an option without argument sets this */
 } front_option;
 
+/* Freed when the process ends. */
 typedef struct front_values {
     const char **items;
     int count;

@@ -51,7 +51,6 @@ static int reset(void **state)
 {
     (void)state;
     seed = csv = NULL;
-    free(specs.items);
     specs = (front_values){0};
     quiet = false;
     return 0;
@@ -76,7 +75,6 @@ static void takes_options_in_any_order(void **state)
     assert_int_equal(operands.count, 2);
     assert_string_equal(operands.items[0], "a");
     assert_string_equal(operands.items[1], "b");
-    free(operands.items);
 }
 
 static void refuses_in_one_line(void **state)

@@ -179,7 +179,6 @@ int verb_list(int argc, char **argv)
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         if (strcmp(topics[i].name, operands.items[0]) == 0) {
             status = list_topic(i, csv, &plugins);
-            free(plugins.items);
             return status;
         }
     return front_usage(
