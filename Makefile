@@ -4,15 +4,16 @@ CXX ?= c++
 BUILD ?= build
 PREFIX ?= /usr/local
 VERSION := 0.1.0
+OPT ?= -O2 -g
 # GCC 12 takes (double)(float)x of two neighbours for x when it vectorises the two together (SLP), so that a rounding to
-# f32 is lost: not here. Kernels, which have -O3 of their own, round in vectors on purpose.
-OPT ?= -O2 -g -fno-tree-slp-vectorize
+# f32 is lost: not in what judges. Kernels are built without this, as elsewhere.
+ROUNDING := -fno-tree-slp-vectorize
 
 # Contraction is off: an fma is one because the code says fma(). No value-changing flag is allowed here, and the
 # oracle's self-test refuses a build that has one.
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wpointer-arith -Wvla
-CFLAGS_ALL = -std=c17 $(OPT) -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes $(CFLAGS)
-CXXFLAGS_ALL = -std=c++17 $(OPT) -ffp-contract=off -Wall -Wextra $(CXXFLAGS)
+CFLAGS_ALL = -std=c17 $(OPT) $(ROUNDING) -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes $(CFLAGS)
+CXXFLAGS_ALL = -std=c++17 $(OPT) $(ROUNDING) -ffp-contract=off -Wall -Wextra $(CXXFLAGS)
 ifdef WERROR
 CFLAGS_ALL += -Werror
 CXXFLAGS_ALL += -Werror
@@ -47,9 +48,11 @@ $(LIB): $(LIB_O)
 
 # The scan for the smallest base is a search of minutes to hours: vectorised.
 $(BUILD)/oracle/base_scan.o: OPT := -O3 -g
+$(BUILD)/oracle/base_scan.o: ROUNDING :=
 
 # Kernels are compiled as an inference engine would compile them.
 $(BUILD)/impl/kernels/%.o: OPT := -O3 -g
+$(BUILD)/impl/kernels/%.o: ROUNDING :=
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)

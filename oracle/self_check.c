@@ -58,6 +58,24 @@ __attribute__((target("avx2,fma"), noinline)) static bool contracted_fma(const p
 }
 #endif
 
+typedef struct neighbours {
+    double first, second;
+} neighbours;
+
+/* GCC 12 at -O2 compiles this to nothing, without any flag that allows it. */
+__attribute__((noinline)) static void narrow(neighbours *n)
+{
+    n->first = (double)(float)n->first;
+    n->second = (double)(float)n->second;
+}
+
+static bool keeps_roundings_to_f32(const probe_operands *p)
+{
+    neighbours n = {p->almost, -p->almost};
+    narrow(&n);
+    return n.first == 1 && n.second == -1;
+}
+
 static const char *compiled_strictly(void)
 {
     const probe_operands p = {.one = 1,
@@ -74,6 +92,8 @@ static const char *compiled_strictly(void)
     if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") && contracted_fma(&p))
         return "products are contracted into fma (-ffp-contract=fast)";
 #endif
+    if (!keeps_roundings_to_f32(&p))
+        return "roundings to f32 are dropped (GCC's -ftree-slp-vectorize)";
     return arithmetic(&p);
 }
 
