@@ -45,13 +45,18 @@ static int step(void)
     return getenv("TIGHTROPE_FULL") != NULL ? 1 : 2;
 }
 
+static int64_t evaluations(void)
+{
+    return (INT64_C(1) << 19) / step();
+}
+
 static hunt_result search(const fixture *f, const rope_kernel *kernel, const int64_t *starts,
                           int count)
 {
     certify_subject subject = {kernel, NULL, &f->spec, ROPE_F32};
     hunt_options options = {.seed = 5,
                             .end = 16384,
-                            .evaluations = 1 << 19,
+                            .evaluations = (uint64_t)evaluations(),
                             .sample = true,
                             .starts = starts,
                             .start_count = count};
@@ -73,7 +78,7 @@ static void climbing_beats_sampling_and_repeats_itself(void **state)
         const rope_kernel *kernel = rope_registry_find(names[k]);
         hunt_result a = search(&f, kernel, NULL, 0), b = search(&f, kernel, NULL, 0);
         assert_memory_equal(&a.worst, &b.worst, sizeof a.worst);
-        assert_true(a.evaluations >= 1 << 19 && a.sampled >= 1 << 19);
+        assert_true((int64_t)a.evaluations >= evaluations() && (int64_t)a.sampled >= evaluations());
         assert_true(a.worst.error_u > a.random.error_u);
         assert_true(a.worst.error_u <= a.worst.bound_u);
     }
@@ -142,12 +147,12 @@ static stage_result stages_of(const fixture *f, const rope_kernel *kernel, uint3
     return result;
 }
 
-static void models_reproduce_every_kernel(void **state)
+static void models_reproduce_kernels(void **state)
 {
     (void)state;
     size_t count;
     const rope_header *const *all = rope_registry(&count);
-    int modelled = 0;
+    int modelled = 0, turn = 0;
     for (int pairing = 0; pairing < 2; pairing++) {
         fixture f =
             open_fixture(pairing == ROPE_HALF ? "head_dim=64,base=10000,pairing=half"
@@ -163,7 +168,7 @@ static void models_reproduce_every_kernel(void **state)
                 certify_subject subject = {kernel, NULL, &f.spec, dtype};
                 rope_error error;
                 if (!certify_takes(&subject, ROPE_TRUTH_EXACT, 0, 0, &error) ||
-                    kernel->pipeline.arithmetic == 0)
+                    kernel->pipeline.arithmetic == 0 || turn++ % (2 * step() - 1) != 0)
                     continue;
                 stage_result r = stages_of(&f, kernel, dtype);
                 if (r.reason[0] != '\0' || r.count != 21 || stages_misfit(&r) > 0.2)
@@ -174,7 +179,7 @@ static void models_reproduce_every_kernel(void **state)
         }
         close_fixture(&f);
     }
-    assert_true(modelled >= 10);
+    assert_true(modelled * (2 * step() - 1) >= 16);
 }
 
 static void a_false_pipeline_does_not_fit(void **state)
@@ -241,7 +246,7 @@ int main(void)
         cmocka_unit_test(climbing_beats_sampling_and_repeats_itself),
         cmocka_unit_test(finds_at_least_what_certification_found),
         cmocka_unit_test(climbs_to_a_pitfall),
-        cmocka_unit_test(models_reproduce_every_kernel),
+        cmocka_unit_test(models_reproduce_kernels),
         cmocka_unit_test(a_false_pipeline_does_not_fit),
         cmocka_unit_test(rounded_angles_drift_and_rounded_frequencies_do_not),
         cmocka_unit_test(a_replay_line_names_the_elements),

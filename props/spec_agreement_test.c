@@ -117,7 +117,8 @@ static void dimensions_agree(void **state)
     bool full = level != NULL && strcmp(level, "full") == 0;
     for (int64_t d = 2; d <= 512; d += 2)
         for (size_t i = 0; i < SCALINGS; i++) {
-            if (d < scalings[i].smallest || (!full && d > 16 && (size_t)d / 2 % SCALINGS != i))
+            if (d < scalings[i].smallest ||
+                (!full && d > 16 && (size_t)d / 2 % (2 * SCALINGS) != i))
                 continue;
             snprintf(text, sizeof text, "head_dim=%lld,base=%s,pairing=half%s", (long long)d,
                      bases[(size_t)d / 2 % 4], scalings[i].text);

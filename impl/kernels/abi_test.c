@@ -167,6 +167,9 @@ static void rotates_and_copies_every_shape(void **state)
     FOR_EACH_KERNEL(kernel, pairing, dtype)
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
         for (uint32_t axes = 1; axes <= 3; axes += 2) {
+            /* One axis or three, in turn; TIGHTROPE_FULL both. */
+            if (getenv("TIGHTROPE_FULL") == NULL && (k + pairing + axes / 2) % 2 == 0)
+                continue;
             one_shape(kernel, shapes[k], pairing, dtype, axes, true);
             one_shape(kernel, shapes[k], pairing, dtype, axes, false);
         }

@@ -94,6 +94,9 @@ static void no_kernel_is_above_its_contract(void **state)
     FOR_EACH_KERNEL(kernel, pairing, dtype)
     for (size_t b = 0; b < 2; b++)
         for (size_t a = 0; a < 4; a++) {
+            /* Each base and each factor; TIGHTROPE_FULL every pair of them. */
+            if (getenv("TIGHTROPE_FULL") == NULL && a > 0 && (a + b) % 2 == 0)
+                continue;
             figures f = sweep(kernel, pairing, dtype, bases[b], factors[a], 4);
             print_message("# %s %s %s base %g A %.6g: %.6g u, %.3f of contract at %lld, pair "
                           "%lld\n",
