@@ -38,6 +38,7 @@ typedef struct prop_subject {
     rope_truth truth;
     prop_level level;
     prop_weight weight;
+    bool halved; /* the kernel's other pairing takes the other half of the main windows */
     uint64_t seed;
 } prop_subject;
 

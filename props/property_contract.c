@@ -34,7 +34,7 @@ static int64_t count_contract(const prop_subject *s)
                                       [PROP_EXHAUSTIVE] = 20 * MAIN_WINDOWS + 257};
     int64_t more = s->level == PROP_QUICK ? 1 : 8;
     if (s->weight == PROP_MAIN)
-        return 2 * PROP_CLUSTERS + windows[s->level];
+        return 2 * PROP_CLUSTERS + windows[s->level] / (s->halved ? 2 : 1);
     return (s->weight == PROP_USUAL ? USUAL_CASES : LIGHT_CASES) * more;
 }
 
@@ -50,7 +50,7 @@ static void fill_window(prop_case *c, int64_t first)
 static bool generate_window(const prop_subject *s, int64_t index, uint64_t h, prop_case *c)
 {
     /* One head and two in turn: most of a verification's time is spent here. */
-    if (!prop_case_new(c, &prop_contract_property, s, WINDOW, 1 + index % 2, 1))
+    if (!prop_case_new(c, &prop_contract_property, s, WINDOW, 1 + index / 2 % 2, 1))
         return false;
     /* Stratified by magnitude from 2^9 to 2^24, so that few overlap. */
     int64_t strata = s->level == PROP_QUICK ? MAIN_WINDOWS : 20 * MAIN_WINDOWS;
@@ -115,8 +115,10 @@ static bool generate_contract(const prop_subject *s, int64_t index, prop_case *c
 {
     static const prop_data_kind kinds[] = {PROP_DATA_USUAL, PROP_DATA_CANCEL, PROP_DATA_WIDE,
                                            PROP_DATA_EDGE, PROP_DATA_SPECIAL};
-    uint64_t h = prop_hash(s->seed, (uint64_t)index, 1);
     bool window = s->weight == PROP_MAIN && index >= 2 * PROP_CLUSTERS;
+    if (window && s->halved) /* every other one, so that both pairings together take them all */
+        index = 2 * index - 2 * PROP_CLUSTERS + s->spec->pairing;
+    uint64_t h = prop_hash(s->seed, (uint64_t)index, 1);
     /* A light spec starts elsewhere each time, so that together they cover all clusters. */
     int64_t start = s->weight == PROP_LIGHT ? s->spec->rotary_dim / 2 * 3 : 0;
     if (wide_case(s, index)) {

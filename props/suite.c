@@ -201,6 +201,9 @@ prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_k
                                 uint32_t pairing, rope_dtype dtype, uint64_t seed)
 {
     const prop_entry *e = &suite->entries[entry];
+    const uint32_t both = 1u << ROPE_INTERLEAVED | 1u << ROPE_HALF;
+    bool halved = suite->level == PROP_QUICK && e->full_text[0] != NULL &&
+                  e->full_text[1] != NULL && kernel != NULL && (kernel->pairings & both) == both;
     return (prop_subject){.kernel = kernel,
                           .spec_text = e->full_text[pairing],
                           .spec = &e->spec[pairing],
@@ -211,6 +214,7 @@ prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_k
                           .truth = suite->truth,
                           .level = suite->level,
                           .weight = e->weight,
+                          .halved = halved,
                           .seed = seed};
 }
 
