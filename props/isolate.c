@@ -221,7 +221,7 @@ static void describe(const prop_board *b, char *text, size_t size)
 {
     *text = '\0';
     if (b->nearest[0] == '\0' || distance((uintptr_t)b->address, (uintptr_t)b->nearest_start,
-                                          (uintptr_t)b->nearest_end) > 1 << 20)
+                                          (uintptr_t)b->nearest_end) > 1 << 16)
         return;
     if (b->address < b->nearest_start)
         snprintf(text, size, "%llu bytes before the start of %s",

@@ -92,7 +92,7 @@ static void add_finding(prop_line *line, const prop_unit *unit, int entry, int p
         return;
     for (int b = 0; b < PROP_BANDS; b++)
         if (merge(&line->total, &f->sheet.bands[b]))
-            line->worst_entry = entry;
+            line->worst_spec = unit->suite->entries[entry].full_text[unit->pairing];
     line->specs++;
     if (f->sheet.failed)
         blame(line, unit, entry, property, f->failing, f->sheet.reason);
@@ -186,6 +186,15 @@ static bool may_be_unclaimed(const prop_property *property)
     return property == &prop_far_property;
 }
 
+static bool has_failed(const prop_verification *v, const rope_kernel *kernel, int property)
+{
+    bool failed = false;
+    for (int u = 0; u < v->unit_count; u++)
+        for (int e = 0; v->units[u].kernel == kernel && e < v->suite.count; e++)
+            failed |= prop_unit_finding(&v->units[u], e, property)->sheet.failed;
+    return failed;
+}
+
 /* The contract's own position comes first: the others' tolerances are sums of bounds at several
  * positions, and theirs is the first of them. */
 void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel, char *text,
@@ -202,7 +211,9 @@ void prop_skip_no_contract(const prop_verification *v, const rope_kernel *kernel
                     merge(&total, &prop_unit_finding(&v->units[u], e, p)->sheet.bands[b]);
     for (int p = 0; p < (int)properties && used < size; p++) {
         unclaimed u = unclaimed_by(v, kernel, p);
-        if (u.unjudged == 0 || may_be_unclaimed(list[p]))
+        /* Where results are wrong, what follows from them is no tolerance: the failure says more.
+         */
+        if (u.unjudged == 0 || may_be_unclaimed(list[p]) || has_failed(v, kernel, p))
             continue;
         const char *before = used == 0 ? "" : ",";
         if (used == 0)

@@ -117,6 +117,8 @@ static int verify(int argc, char **argv, const prop_options *o, prop_orders *p)
     }
     if (!close_outputs(o, &f, good, &error))
         return front_usage("verify", "%s", error.text);
+    if (sum.passed == 0 && sum.failed == 0)
+        fputs("nothing was judged\n", f.text);
     fprintf(f.text, "%d passed, %d failed", sum.passed, sum.failed);
     fprintf(f.text, sum.skipped > 0 ? ", %d skipped\n" : "\n", sum.skipped);
     return sum.failed == 0 && sum.passed > 0 ? FRONT_HOLDS : FRONT_FAILS;

@@ -40,7 +40,7 @@ typedef struct prop_line {
     prop_verdict verdict; /* PASS, FAIL or NOT_RUN */
     int specs;            /* that were judged */
     prop_tally total;     /* positions, comparisons summed; the worst */
-    int worst_entry;      /* the spec of the worst */
+    const char *worst_spec; /* that of the worst, with its pairing */
     char reason[PROP_REASON];
     /* Of the first failure: which finding, and which case of it (-1: none can be named). */
     const prop_unit *unit;

@@ -119,7 +119,9 @@ static bool band_rows(const place *at, const prop_finding *f, int band, const ch
             failed ? f->sheet.reason : "", failed ? replay : "");
     if (t->unjudged > 0)
         row(at, text, t, t->unjudged, PROP_NO_CONTRACT,
-            "the kernel claims no bound there: from worst_position on", "");
+            "no bound to judge by from worst_position on: none is claimed, or what follows from "
+            "bounds and results is too large",
+            "");
     if (t->outlying > 0) {
         prop_tally outlying = *t;
         char reason[PROP_REASON];

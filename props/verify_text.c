@@ -32,11 +32,11 @@ static double unit_roundoff(const rope_kernel *kernel)
 static void print_worst(const prop_verification *v, const prop_line *line, FILE *out)
 {
     const prop_tally *t = &line->total;
-    const prop_entry *e = &v->suite.entries[line->worst_entry];
-    fprintf(out, "  worst %.5g of %.5g u (%.3g %%) at position %" PRId64, t->ratio * t->bound,
-            t->bound, 100 * t->ratio, t->position);
+    fprintf(out, "  worst %.5g of %.5g u (%.3g %%)", t->ratio * t->bound, t->bound, 100 * t->ratio);
+    if (t->ratio > 0)
+        fprintf(out, " at position %" PRId64, t->position);
     if (v->suite.count > 1 && t->ratio > 0)
-        fprintf(out, " of %s", e->text);
+        fprintf(out, " of %s", line->worst_spec);
     bool one_dtype = (line->kernel->dtypes & (line->kernel->dtypes - 1)) == 0;
     double of_x = one_dtype ? t->bound * unit_roundoff(line->kernel) : 0;
     if (of_x >= 0.01)
