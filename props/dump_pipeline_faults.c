@@ -216,6 +216,17 @@ static void with_base(prop_cell *c, double base)
 {
     c->theta = pow(base, -2.0 * (double)c->pair / (double)c->spec->rotary_dim);
 }
+/* The scaling of a pair stays what it is. */
+static void default_base_scaled(prop_cell *c, prop_stage at)
+{
+    if (at == PROP_AT_ANGLE)
+        c->theta *= pow(c->spec->base / 10000, 2.0 * (double)c->pair / (double)c->spec->rotary_dim);
+}
+static void no_exponent_scaled(prop_cell *c, prop_stage at)
+{
+    if (at == PROP_AT_ANGLE)
+        c->theta *= pow(c->spec->base, 2.0 * (double)c->pair / (double)c->spec->rotary_dim);
+}
 static void longest_stretch(prop_cell *c, prop_stage at)
 {
     if (at == PROP_AT_ANGLE)
@@ -313,6 +324,10 @@ static const prop_pipeline_fault faults[] = {
     {"dynamic, a negative root", negative_root, BELOW, 1, F32 | BF16, "F16 dynamic-below-length"},
     {"dynamic, a base of 1e38", largest_base, BELOW, 1, F32 | BF16, "F16 dynamic-below-length"},
     {"llama3, other parentheses", llama3_parentheses, LLAMA3, 1, F32 | BF16, "F18 llama3-factors"},
+    {"base 10000, llama3", default_base_scaled, LLAMA3, 1, F32 | BF16, "F20 wrong-base"},
+    {"base 10000, yarn", default_base_scaled, YARN, 1, F32 | BF16, "F20 wrong-base"},
+    {"no exponent, llama3", no_exponent_scaled, LLAMA3, 1, F32 | BF16, "F21 integer-exponent"},
+    {"no exponent, yarn", no_exponent_scaled, YARN, 1, F32 | BF16, "F21 integer-exponent"},
     {"the first token only", first_token_only, PLAIN, 2, F32 | BF16, "F24 wrong-axis"},
     {"the first head only", first_head_only, PLAIN, 2, F32 | BF16, "F24 wrong-axis"},
     {"nothing done", nothing, PLAIN, 1, F32 | BF16 | F16, NULL},

@@ -25,4 +25,14 @@ static inline void prop_keep(prop_maker *m, prop_hypothesis *h)
         m->good = prop_hypotheses_add(m->list, h) && m->good;
 }
 
+/* The declared spec with a change; what it yields follows another spec rightly. NULL: no such spec,
+ * or (m->good false) out of memory. */
+prop_hypothesis *prop_with_spec(prop_maker *m, const char *fault, const char *detail,
+                                const rope_spec *changed);
+
+/* Hypotheses of known bases in the place of the declared one, and of exponents that are 0; each
+ * also under the scaling of the declared frequencies, where that is another function. */
+void prop_wrong_base(prop_maker *m);
+void prop_integer_exponent(prop_maker *m);
+
 #endif

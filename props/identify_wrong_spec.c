@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "impl/spec/presets.h"
 #include "props/identify_faults.h"
 #include "props/identify_maker.h"
 
-/* The declared spec with a change; what it yields follows another spec rightly. */
-static prop_hypothesis *with_spec(prop_maker *m, const char *fault, const char *detail,
-                                  const rope_spec *changed)
+prop_hypothesis *prop_with_spec(prop_maker *m, const char *fault, const char *detail,
+                                const rope_spec *changed)
 {
     rope_spec spec;
     rope_error error;
@@ -73,36 +71,6 @@ static void wrong_factor(prop_maker *m)
         if (factor == measured) /* known as well as the data tell */
             h->model.contract = prop_contract(&h->model, PROP_ANGLE_UNROUNDED) + 2;
         prop_keep(m, h);
-    }
-}
-
-static void wrong_base(prop_maker *m)
-{
-    size_t count;
-    const rope_preset *presets = rope_presets(&count);
-    double seen[64];
-    int known = 0;
-    seen[known++] = 10000;
-    for (size_t i = 0; i < count && known < 64; i++) {
-        rope_spec preset;
-        if (!rope_spec_parse(presets[i].name, &preset, NULL))
-            continue;
-        bool new_one = preset.base > 1;
-        for (int k = 0; k < known; k++)
-            new_one = new_one && seen[k] != preset.base;
-        if (new_one)
-            seen[known++] = preset.base;
-        rope_spec_free(&preset);
-    }
-    for (int k = 0; k < known; k++) {
-        if (seen[k] == m->from->spec.base)
-            continue;
-        rope_spec changed = m->from->spec; /* shallow: with_spec copies */
-        changed.base = seen[k];
-        char detail[96];
-        snprintf(detail, sizeof detail, "base %.17g where %.17g is due", seen[k],
-                 m->from->spec.base);
-        prop_keep(m, with_spec(m, "F20 wrong-base", detail, &changed));
     }
 }
 
@@ -191,11 +159,11 @@ static void wrong_scaling(prop_maker *m)
         return;
     rope_spec changed = *spec;
     drop_scaling(&changed);
-    prop_keep(m, with_spec(m,
-                           spec->scaling == ROPE_SCALING_LLAMA3    ? "F18 llama3-factors"
-                           : spec->scaling == ROPE_SCALING_DYNAMIC ? "F15 dynamic-constant"
-                                                                   : "other-spec",
-                           "the scaling is ignored", &changed));
+    prop_keep(m, prop_with_spec(m,
+                                spec->scaling == ROPE_SCALING_LLAMA3    ? "F18 llama3-factors"
+                                : spec->scaling == ROPE_SCALING_DYNAMIC ? "F15 dynamic-constant"
+                                                                        : "other-spec",
+                                "the scaling is ignored", &changed));
     if (spec->scaling == ROPE_SCALING_LLAMA3) {
         llama3_misparsed(m);
         for (double s = 2; s <= 64; s *= 2) {
@@ -204,7 +172,7 @@ static void wrong_scaling(prop_maker *m)
             char detail[96];
             snprintf(detail, sizeof detail, "factor %.17g where %.17g is due", s, spec->factor);
             if (s != spec->factor)
-                prop_keep(m, with_spec(m, "F18 llama3-factors", detail, &changed));
+                prop_keep(m, prop_with_spec(m, "F18 llama3-factors", detail, &changed));
         }
         scaled_frequencies(m, "F18 llama3-factors", "every frequency divided by the factor again",
                            1 / spec->factor);
@@ -215,32 +183,35 @@ static void wrong_scaling(prop_maker *m)
         changed = *spec;
         drop_scaling(&changed);
         changed.base = spec->base * spec->factor;
-        prop_keep(m, with_spec(m, "F13 scale-inside-power", "(factor * base)^(-2i/d)", &changed));
+        prop_keep(m,
+                  prop_with_spec(m, "F13 scale-inside-power", "(factor * base)^(-2i/d)", &changed));
     }
     if (spec->scaling == ROPE_SCALING_NTK) {
         changed = *spec;
         drop_scaling(&changed);
         double d = (double)spec->rotary_dim;
         changed.base = pow(spec->base * spec->factor, d / (d - 2));
-        prop_keep(m, with_spec(m, "F14 ntk-base", "(base * factor)^(d/(d-2))", &changed));
+        prop_keep(m, prop_with_spec(m, "F14 ntk-base", "(base * factor)^(d/(d-2))", &changed));
     }
     if (spec->scaling == ROPE_SCALING_DYNAMIC)
         wrong_dynamic(m);
     if (spec->scaling == ROPE_SCALING_YARN) {
         changed = *spec;
         changed.truncate = !spec->truncate;
-        prop_keep(m, with_spec(m, "F11 yarn-range-rounding",
-                               spec->truncate ? "the range is not rounded" : "the range is rounded",
-                               &changed));
+        prop_keep(
+            m, prop_with_spec(m, "F11 yarn-range-rounding",
+                              spec->truncate ? "the range is not rounded" : "the range is rounded",
+                              &changed));
         changed = *spec;
         changed.scaling = ROPE_SCALING_YARN_PAPER;
-        prop_keep(m, with_spec(m, "other-spec", "yarn as in the paper", &changed));
+        prop_keep(m, prop_with_spec(m, "other-spec", "yarn as in the paper", &changed));
     }
     if (spec->scaling == ROPE_SCALING_LONGROPE) {
         changed = *spec;
         changed.short_factors = spec->long_factors;
         changed.long_factors = spec->short_factors;
-        prop_keep(m, with_spec(m, "F32 longrope-threshold", "the other list of factors", &changed));
+        prop_keep(
+            m, prop_with_spec(m, "F32 longrope-threshold", "the other list of factors", &changed));
     }
 }
 
@@ -253,7 +224,7 @@ static void wrong_shape(prop_maker *m)
         char detail[96];
         snprintf(detail, sizeof detail, "pairs are %s where %s is due",
                  rope_pairing_name(changed.pairing), rope_pairing_name(spec->pairing));
-        prop_keep(m, with_spec(m, "F1 pairing-swapped", detail, &changed));
+        prop_keep(m, prop_with_spec(m, "F1 pairing-swapped", detail, &changed));
     }
     if (spec->rotary_dim < spec->head_dim) {
         prop_hypothesis *h = prop_derive(m, "F17 partial-exponent", "exponents over head_dim");
@@ -280,13 +251,7 @@ static void wrong_shape(prop_maker *m)
             prop_keep(m, h);
         }
     }
-    prop_hypothesis *h = prop_derive(m, "F21 integer-exponent", "2i/d divided as whole numbers");
-    for (int64_t i = 0; h != NULL && i < h->model.pairs; i++) {
-        h->theta[i] = 1;
-        h->theta_lo[i] = 0;
-        h->steps[i] = 0;
-    }
-    prop_keep(m, h);
+    prop_integer_exponent(m);
 }
 
 bool prop_faults_of_spec(prop_hypotheses *list, const prop_hypothesis *declared,
@@ -296,6 +261,6 @@ bool prop_faults_of_spec(prop_hypotheses *list, const prop_hypothesis *declared,
     wrong_shape(&m);
     wrong_scaling(&m);
     wrong_factor(&m);
-    wrong_base(&m);
+    prop_wrong_base(&m);
     return m.good;
 }
