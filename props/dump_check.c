@@ -166,6 +166,9 @@ static void explain_failure(prop_verdict *v, const judging *g)
                  "%lld, head %lld, element %lld",
                  (long long)s->changed_outside, (long long)s->changed_token,
                  (long long)s->changed_head, (long long)s->changed_element);
+    else if (s->rows_zero == s->rows_wrong && s->rows_zero > 0)
+        snprintf(v->reason, size, "output all zeros: in %lld of %lld rows", (long long)s->rows_zero,
+                 (long long)s->rows);
     else if (s->rows_unrotated == s->rows_wrong)
         snprintf(v->reason, size, "output equal to input: %lld of %lld rows are not rotated",
                  (long long)s->rows_unrotated, (long long)s->rows);

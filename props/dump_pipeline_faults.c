@@ -330,8 +330,8 @@ static const prop_pipeline_fault faults[] = {
     {"no exponent, yarn", no_exponent_scaled, YARN, 1, F32 | BF16, "F21 integer-exponent"},
     {"the first token only", first_token_only, PLAIN, 2, F32 | BF16, "F24 wrong-axis"},
     {"the first head only", first_head_only, PLAIN, 2, F32 | BF16, "F24 wrong-axis"},
-    {"nothing done", nothing, PLAIN, 1, F32 | BF16 | F16, NULL},
-    {"zeros", zeros, PLAIN, 1, F32 | BF16, NULL},
+    {"nothing done", nothing, PLAIN, 1, F32 | BF16 | F16, "stale"},
+    {"zeros", zeros, PLAIN, 1, F32 | BF16, "stale"},
 };
 
 const prop_pipeline_fault *prop_pipeline_faults_all(int *count)

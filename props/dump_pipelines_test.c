@@ -284,6 +284,93 @@ static void unknown_positions_accuse_nobody(void **state)
         }
 }
 
+/* Nothing else is said of an output without a rotation, least of all how it was computed. */
+static void outputs_without_rotation_are_called_so(void **state)
+{
+    (void)state;
+    static prop_tensors t;
+    static outcome o;
+    rope_spec spec;
+    assert_true(rope_spec_parse(prop_pipeline_specs[0], &spec, NULL));
+    for (int zeros = 0; zeros < 2; zeros++) {
+        prop_pipeline_place(&t, 1);
+        prop_pipeline_make(&spec, ROPE_F32, &prop_pipelines[0], NULL, 8, &t);
+        memcpy(t.y, t.x, sizeof t.y);
+        if (zeros)
+            memset(t.y, 0, sizeof t.y);
+        const char *said =
+            zeros ? "the output is all zeros"
+                  : "all rows equal their input: nothing was rotated (or all by position 0)";
+        ask(&spec, ROPE_F32, &t, true, &o);
+        assert_false(o.pass);
+        assert_non_null(strstr(o.reason, zeros ? "all zeros" : "equal to input"));
+        assert_true(o.identity.told);
+        assert_string_equal(first_answer(&o), "stale");
+        assert_string_equal(o.identity.answers[0].detail, said);
+        assert_string_equal(o.identity.answers[0].pipeline, "");
+        ask(&spec, ROPE_F32, &t, false, &o); /* rows at position 0 equal their input */
+        assert_int_equal(o.identity.told, zeros);
+        assert_string_equal(zeros ? o.identity.answers[0].detail : o.identity.decide, said);
+    }
+    rope_spec_free(&spec);
+}
+
+/* Where a part is wrong, the pipeline is that of the rest; a part that outweighs it leaves none. */
+static void the_pipeline_is_that_of_the_rest(void **state)
+{
+    (void)state;
+    static prop_tensors t;
+    static outcome o;
+    rope_spec spec;
+    assert_true(rope_spec_parse(prop_pipeline_specs[0], &spec, NULL));
+    for (int much = 0; much < 2; much++) {
+        prop_pipeline_place(&t, 1);
+        prop_pipeline_make(&spec, ROPE_F32, &prop_pipelines[0], NULL, 8, &t);
+        int64_t d = spec.head_dim, row = 9 * PIPELINE_HEADS * d;
+        t.y[row] += much ? 0 : 0x1p-12;
+        for (int64_t i = 0; much && i < PIPELINE_HEADS * d; i++)
+            t.y[row + i] = t.y[row - PIPELINE_HEADS * d + i];
+        ask(&spec, ROPE_F32, &t, true, &o);
+        assert_true(o.identity.told);
+        assert_string_equal(first_answer(&o), much ? "stale" : "corrupted-element");
+        if (much)
+            assert_string_equal(o.identity.answers[0].pipeline, "");
+        else
+            assert_int_equal(strncmp(o.identity.answers[0].pipeline, "A3", 2), 0);
+    }
+    rope_spec_free(&spec);
+}
+
+/* What is given already is not asked for. */
+static void what_may_help_is_what_was_not_given(void **state)
+{
+    (void)state;
+    static prop_tensors t;
+    static outcome o;
+    rope_spec spec;
+    assert_true(rope_spec_parse(prop_pipeline_specs[0], &spec, NULL));
+    for (int i = 0; i < 4; i++) {
+        static const char *const said[4] = {
+            "nothing that is known explains it",
+            "nothing that is known explains it; what may help: a dump in f32",
+            "nothing that is known explains it; what may help: consecutive positions from 0",
+            "nothing that is known explains it; what may help: a dump in f32, --positions, of "
+            "consecutive positions from 0",
+        };
+        uint32_t dtype = i % 2 ? ROPE_BF16 : ROPE_F32;
+        prop_pipeline_place(&t, i == 2 ? 1 : 0);
+        for (int k = 0; i != 2 && k < PIPELINE_TOKENS; k++)
+            t.position[k] = k;
+        prop_pipeline_make(&spec, dtype, &prop_pipelines[0], NULL, 8, &t);
+        for (size_t k = 0; k < sizeof t.y / sizeof t.y[0]; k++)
+            t.y[k] = t.x[(k * 7919 + 5) % (sizeof t.x / sizeof t.x[0])];
+        ask(&spec, dtype, &t, i < 3, &o);
+        assert_false(o.identity.told);
+        assert_string_equal(o.identity.decide, said[i]);
+    }
+    rope_spec_free(&spec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +379,9 @@ int main(void)
         cmocka_unit_test(f32_angles_are_a_fault_on_request),
         cmocka_unit_test(what_is_not_finite_passes_through),
         cmocka_unit_test(unknown_positions_accuse_nobody),
+        cmocka_unit_test(outputs_without_rotation_are_called_so),
+        cmocka_unit_test(the_pipeline_is_that_of_the_rest),
+        cmocka_unit_test(what_may_help_is_what_was_not_given),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -70,6 +70,7 @@ void prop_rows_take(prop_rows *r, int64_t token, int64_t head, bool above, const
     s->rows++;
     s->rows_wrong += above;
     s->rows_unrotated += above && look->equal;
+    s->rows_zero += above && look->zero;
     if (look->nan > 0)
         prop_stats_nan(s, token, head, look->nan_first, look->nan);
     if (look->changed > 0 && s->changed_outside == 0) {

@@ -33,6 +33,7 @@ typedef struct prop_stats {
     int64_t changed_token, changed_head, changed_element;
     int64_t rows, rows_wrong; /* a row: one head of one token, wrong: a pair of it is above */
     int64_t rows_unrotated;   /* wrong rows that equal their input */
+    int64_t rows_zero;        /* wrong rows of nothing but zeros */
     int64_t rows_stale;       /* wrong rows that equal another row's output, other input */
     prop_place first_stale, stale_source; /* pair unused */
 } prop_stats;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "impl/registry.h"
-#include "props/explain_round.h"
 #include "props/identify_faults.h"
 #include "props/identify_outliers.h"
 #include "props/identify_positions.h"
@@ -15,6 +14,9 @@
 
 /* A share of the screened pairs that is worth the engine; outliers take the rest. */
 #define NEAR 0.995
+
+/* Where most of a dump is that far from exact, in u, how the rest was computed says little. */
+#define ABSURD 1e4
 
 static void try_one(prop_inquiry *q, prop_hypothesis *h)
 {
@@ -51,6 +53,8 @@ static void try_outliers(prop_inquiry *q, const prop_hypothesis *right)
     h->share = right->share;
     h->residual = right->residual;
     h->median = right->median;
+    if (h->residual > ABSURD)
+        h->best.bound_u = -1;
     if (q->fit_count < PROP_MAX_FITS)
         q->fits[q->fit_count++] = h;
 }
@@ -93,6 +97,22 @@ static void add_other_reading(prop_inquiry *q, const prop_hypothesis *placed, co
     q->good = h != NULL && prop_hypotheses_add(&q->all, h) && q->good;
     if (q->good && q->fit_count < PROP_MAX_FITS)
         q->fits[q->fit_count++] = h;
+}
+
+/* An output that shows no rotation. Equal to the input where no positions are given, it may be
+ * right.
+ */
+static void add_unrotated(prop_inquiry *q, const prop_hypothesis *right)
+{
+    if (!q->zeros && q->sample->position == NULL)
+        return;
+    prop_hypothesis *h = prop_hypothesis_derive(right, "stale", q->unrotated);
+    q->good = h != NULL && prop_hypotheses_add(&q->all, h);
+    if (!q->good)
+        return;
+    h->explains = true;
+    h->best.bound_u = -1; /* no pipeline */
+    q->fits[q->fit_count++] = h;
 }
 
 /* Puts h to positions that the angles themselves tell, one by one. All tokens: h explains, and so
@@ -160,6 +180,10 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
     try_one(q, right);
     if (right->explains)
         return;
+    if (q->unrotated != NULL) {
+        add_unrotated(q, right);
+        return;
+    }
     if (q->sample->position == NULL) {
         place(q, right);
         if (q->fit_count > 0)
@@ -234,26 +258,10 @@ static void search_open(prop_inquiry *q)
     free(ranked);
 }
 
-/* The 16-bit dtype whose numbers all of an f32 output are, or -1. */
-static int narrower_output(const prop_sample *s)
-{
-    static const uint32_t narrow[] = {ROPE_BF16, ROPE_F16};
-    if (s->dtype != ROPE_F32)
-        return -1;
-    for (int k = 0; k < 2; k++) {
-        bool all = true;
-        for (int64_t i = 0; all && i < s->tokens * s->heads * s->head_dim; i++)
-            all = isnan(s->y[i]) || prop_round(narrow[k], s->y[i]) == s->y[i];
-        if (all)
-            return (int)narrow[k];
-    }
-    return -1;
-}
-
 /* An f32 output whose numbers are all of 16 bits: as a dump of that dtype. */
 static void search_narrower(prop_inquiry *q, const rope_spec *declared)
 {
-    int dtype = narrower_output(q->sample);
+    int dtype = prop_sample_narrower(q->sample);
     if (dtype < 0 || !q->good || q->fit_count > 0)
         return;
     prop_sample narrow = *q->sample;
@@ -288,11 +296,13 @@ bool prop_identify(const prop_sample *sample, const rope_spec *declared, uint32_
         return rope_fail(error, "rows of %lld elements, but the spec's head_dim is %lld",
                          (long long)sample->head_dim, (long long)declared->head_dim);
     prop_inquiry q = {.sample = sample, .angles = angles, .good = true};
+    q.unrotated = prop_sample_unrotated(sample, &q.zeros);
     if (declared != NULL)
         search_declared(&q, declared);
-    else
+    else if (q.unrotated == NULL)
         search_open(&q);
-    search_narrower(&q, declared);
+    if (q.unrotated == NULL)
+        search_narrower(&q, declared);
     if (q.good)
         prop_report(&q, declared, identity);
     else

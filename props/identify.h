@@ -21,6 +21,13 @@ typedef struct prop_sample {
 bool prop_sample_read(prop_dump *dump, prop_sample *sample, rope_error *error);
 void prop_sample_free(prop_sample *sample);
 
+/* What an output that shows no rotation at all is, for a person: all zeros, or equal to the input.
+ * NULL: neither. */
+const char *prop_sample_unrotated(const prop_sample *sample, bool *zeros);
+
+/* The 16-bit dtype whose numbers all of an f32 output are, or -1. */
+int prop_sample_narrower(const prop_sample *sample);
+
 /* How a hypothesis gets the positions that were rotated by, from those given. */
 typedef enum prop_map {
     PROP_MAP_GIVEN = 0,

@@ -106,6 +106,8 @@ prop_hypothesis *prop_one_row(const prop_survey *v)
                  (long long)(row / masked.heads), (long long)(row % masked.heads));
         if (prop_try(h, &masked) && h->explains)
             found = prop_named(v, "corrupted-element", detail);
+        if (found != NULL)
+            found->best = h->best;
     }
     prop_hypothesis_free(h);
     free(masked.y);

@@ -46,7 +46,7 @@ static bool look(prop_survey *v)
 
 /* Whether `right` explains everything but what was found wrong, wrong rows left out whole or not.
  */
-static bool rest_explained(const prop_survey *v, bool whole_rows)
+static bool rest_explained(prop_survey *v, bool whole_rows)
 {
     prop_sample masked = *v->sample;
     size_t count = (size_t)(v->rows * masked.head_dim);
@@ -58,6 +58,8 @@ static bool rest_explained(const prop_survey *v, bool whole_rows)
         masked.y[i] = leave ? NAN : v->sample->y[i];
     }
     good = good && prop_try(h, &masked) && h->explains;
+    if (good)
+        v->rest = h->best;
     prop_hypothesis_free(h);
     free(masked.y);
     return good;
@@ -256,7 +258,7 @@ static prop_hypothesis *unrelated_rows(const prop_survey *v)
 
 prop_hypothesis *prop_outliers(const prop_hypothesis *right, const prop_sample *sample)
 {
-    prop_survey v = {.right = right, .sample = sample};
+    prop_survey v = {.right = right, .sample = sample, .rest = {.bound_u = -1}};
     prop_hypothesis *found = NULL;
     if (look(&v) && v.elements > 0) {
         if (rest_explained(&v, true)) {

@@ -208,6 +208,41 @@ static void what_decides(const prop_inquiry *q, prop_identity *id)
                  "decides");
 }
 
+/* Whether the positions are given, and count the dump's tokens from 0 on. */
+static bool counts_from_0(const prop_sample *s)
+{
+    bool counts = s->position != NULL;
+    for (int64_t t = 0; counts && t < s->tokens; t++)
+        for (uint32_t a = 0; a < s->axes; a++)
+            counts = counts && s->position[t * s->axes + a] == s->index[t];
+    return counts;
+}
+
+/* What would tell more, of what is not given yet. */
+static void what_may_help(const prop_inquiry *q, const rope_spec *declared, prop_identity *id)
+{
+    const prop_sample *s = q->sample;
+    const char *parts[3];
+    int count = 0;
+    if (q->unrotated != NULL) {
+        snprintf(id->decide, sizeof id->decide, "%s", q->unrotated);
+        return;
+    }
+    if (s->dtype != ROPE_F32 && s->dtype != ROPE_F64)
+        parts[count++] = "a dump in f32";
+    if (declared == NULL)
+        parts[count++] = "--spec";
+    if (!counts_from_0(s))
+        parts[count++] = s->position == NULL ? "--positions, of consecutive positions from 0"
+                                             : "consecutive positions from 0";
+    size_t used =
+        (size_t)snprintf(id->decide, sizeof id->decide, "nothing that is known explains it%s",
+                         count > 0 ? "; what may help: " : "");
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(id->decide + used, sizeof id->decide - used, "%s%s",
+                                 i > 0 ? ", " : "", parts[i]);
+}
+
 void prop_report(prop_inquiry *q, const rope_spec *declared, prop_identity *id)
 {
     name_nan(q);
@@ -220,9 +255,7 @@ void prop_report(prop_inquiry *q, const rope_spec *declared, prop_identity *id)
     if (q->fit_count > 1)
         what_decides(q, id);
     else if (q->fit_count == 0)
-        snprintf(id->decide, sizeof id->decide,
-                 "no hypothesis explains it: a dump in f32 of consecutive positions from 0 on, "
-                 "with --spec, may");
+        what_may_help(q, declared, id);
     int runners = 0;
     qsort(q->all.items, (size_t)q->all.count, sizeof *q->all.items, by_residual);
     for (int64_t i = 0; i < q->all.count && runners < 3 && id->count < PROP_MAX_ANSWERS; i++) {

@@ -12,6 +12,8 @@ typedef struct {
     prop_hypotheses all;
     prop_hypothesis *fits[PROP_MAX_FITS]; /* those that explain */
     int fit_count;
+    const char *unrotated; /* what prop_sample_unrotated says */
+    bool zeros;
     bool good; /* memory */
 } prop_inquiry;
 

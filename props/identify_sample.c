@@ -1,6 +1,8 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "props/explain_round.h"
 #include "props/identify.h"
 
 enum { MAX_ELEMENTS = 1 << 21 }; /* of each tensor: 16 MiB as f64 */
@@ -44,6 +46,34 @@ bool prop_sample_read(prop_dump *dump, prop_sample *sample, rope_error *error)
     if (!good)
         prop_sample_free(sample);
     return good;
+}
+
+const char *prop_sample_unrotated(const prop_sample *s, bool *zeros)
+{
+    bool equal = true;
+    *zeros = true;
+    for (int64_t i = 0; i < s->tokens * s->heads * s->head_dim && (*zeros || equal); i++) {
+        *zeros = *zeros && s->y[i] == 0;
+        equal = equal && (s->x[i] == s->y[i] || (isnan(s->x[i]) && isnan(s->y[i])));
+    }
+    return *zeros  ? "the output is all zeros"
+           : equal ? "all rows equal their input: nothing was rotated (or all by position 0)"
+                   : NULL;
+}
+
+int prop_sample_narrower(const prop_sample *s)
+{
+    static const uint32_t narrow[] = {ROPE_BF16, ROPE_F16};
+    if (s->dtype != ROPE_F32)
+        return -1;
+    for (int k = 0; k < 2; k++) {
+        bool all = true;
+        for (int64_t i = 0; all && i < s->tokens * s->heads * s->head_dim; i++)
+            all = isnan(s->y[i]) || prop_round(narrow[k], s->y[i]) == s->y[i];
+        if (all)
+            return (int)narrow[k];
+    }
+    return -1;
 }
 
 void prop_sample_free(prop_sample *sample)

@@ -8,7 +8,8 @@ typedef struct {
     const prop_hypothesis *right;
     const prop_sample *sample;
     bool *wrong; /* [rows][head_dim]: elements of pairs outside tolerance, or changed outside */
-    int64_t *row_wrong; /* [rows]: how many of these */
+    int64_t *row_wrong;    /* [rows]: how many of these */
+    prop_combination rest; /* how what is not wrong was computed; bound_u < 0: not known */
     int64_t rows, elements, wrong_rows, pairs_wrong;
 } prop_survey;
 
@@ -17,8 +18,10 @@ static inline prop_hypothesis *prop_named(const prop_survey *v, const char *faul
                                           const char *detail)
 {
     prop_hypothesis *h = prop_hypothesis_derive(v->right, fault, detail);
-    if (h != NULL)
+    if (h != NULL) {
         h->explains = true;
+        h->best = v->rest;
+    }
     return h;
 }
 
