@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "impl/registry.h"
 #include "scripts/front/rows.h"
 
 static void print_worst(const prop_verdict *v)
@@ -64,8 +65,8 @@ static void print_bin(const char *label, const prop_bin *bin)
 {
     double share = bin->max_u > 0.1 ? log2(bin->max_u / 0.1) / 28 : 0;
     int length = share > 1 ? 24 : (int)ceil(24 * share);
-    printf("  %-24s %10.4g u  rms %10.4g u  outside %-8lld %.*s\n", label, bin->max_u,
-           prop_bin_rms(bin), (long long)bin->above, length, "########################");
+    printf("  %-24s %12.4g %12.4g %10lld  %.*s\n", label, bin->max_u, prop_bin_rms(bin),
+           (long long)bin->above, length, "########################");
 }
 
 static void band_label(int band, char *text, size_t size)
@@ -78,12 +79,19 @@ static void band_label(int band, char *text, size_t size)
         snprintf(text, size, "%.0f to %.0f", ldexp(1, band - 1), ldexp(1, band) - 1);
 }
 
+static void print_header(const char *what)
+{
+    printf("  %-24s %12s %12s %10s\n", what, "largest", "rms", "outside");
+}
+
 static void print_histograms(const prop_verdict *v)
 {
     enum { LINES = 16 };
     char label[64];
     int64_t group = (v->pairs + LINES - 1) / LINES;
-    printf("error against the exact rotation by pair:\n");
+    printf("error against the exact rotation, in u of %s (%.3g of the pair's norm):\n",
+           rope_dtype_name(v->dtype), rope_dtype_unit_roundoff(v->dtype));
+    print_header("pair");
     for (int64_t i = 0; i < v->pairs; i += group) {
         int64_t count = v->pairs - i < group ? v->pairs - i : group;
         prop_bin bin = merged(v->stats.by_pair + i, count);
@@ -91,7 +99,7 @@ static void print_histograms(const prop_verdict *v)
                  (long long)(i + count - 1));
         print_bin(label, &bin);
     }
-    printf("by |position|:\n");
+    print_header("|position|");
     for (int b = 0; b < PROP_BANDS; b++)
         if (v->stats.by_position[b].pairs > 0) {
             band_label(b, label, sizeof label);

@@ -174,9 +174,9 @@ static void explain_failure(prop_verdict *v, const judging *g)
                  (long long)s->rows_unrotated, (long long)s->rows);
     else
         snprintf(v->reason, size,
-                 "no combination explains it; the nearest, %.2s with S%d, fails at %lld of %lld "
+                 "no combination explains it; the nearest (%s; %s) fails at %lld of %lld "
                  "pairs, first at token %lld, head %lld, pair %lld",
-                 prop_angle_text(v->best.angle), (int)v->best.arithmetic,
+                 prop_angle_text(v->best.angle), prop_arithmetic_text(v->best.arithmetic),
                  (long long)v->best.pairs_refuted, (long long)g->model.pairs,
                  (long long)v->best.first.token, (long long)v->best.first.head,
                  (long long)v->best.first.pair);
@@ -257,6 +257,7 @@ bool prop_dump_check(prop_dump *dump, const rope_spec *spec, const prop_check_op
     bool good = begin(&g, dump, spec, error);
     if (good) {
         verdict->pairs = g.model.pairs;
+        verdict->dtype = dump->y.dtype;
         verdict->moving = count_moving(dump);
         good = run(&g, spec, options, verdict, error);
     }

@@ -13,8 +13,10 @@
 
 #include "impl/registry.h"
 #include "oracle/measure.h"
+#include "props/check_report.h"
 #include "props/dump_check.h"
 #include "props/dump_corpus.h"
+#include "props/dump_options.h"
 
 static char directory[] = "/tmp/dump_check_test_XXXXXX";
 static char input[64], output[64];
@@ -146,6 +148,56 @@ static void what_is_visibly_wrong_is_said(void **state)
     spoilt[5 * HEADS * D] *= 1 + 0x1p-18;
     assert_int_equal(judge(plain, positions, ROPE_F32, x, spoilt, ANY, reason), 0);
     assert_non_null(strstr(reason, "token 5, head 0, pair 0"));
+    assert_non_null(strstr(reason, "the nearest (A"));
+    assert_non_null(strstr(reason, "; S0, a rotation with one rounding's error) fails"));
+}
+
+/* What `say` prints to stdout. */
+static void capture(void (*say)(void *), void *context, char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    say(context);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+static void say_verdict(void *context)
+{
+    prop_check_print(context, NULL);
+}
+static void say_arguments(void *context)
+{
+    prop_dump_arguments_print(stdout, "identify", context);
+}
+
+static void tables_and_commands_are_ready_to_use(void **state)
+{
+    (void)state;
+    char text[4096];
+    prop_bin bins[2] = {{.pairs = 4, .max_u = 2, .sum_squares = 4}, {.pairs = 4}};
+    prop_verdict v = {.dtype = ROPE_BF16, .pairs = 2, .stats.by_pair = bins};
+    v.stats.worst.place.token = -1;
+    v.stats.by_position[1] = bins[0];
+    capture(say_verdict, &v, text, sizeof text);
+    assert_non_null(strstr(text, "in u of bf16 (0.00391 of the pair's norm):\n  pair "));
+    assert_non_null(strstr(text, "\n  |position| "));
+    for (const char *at = text, *header; (header = strstr(at, "largest")) != NULL; at = header + 1)
+        assert_int_equal(strncmp(header, "largest          rms    outside\n  ", 34), 0);
+    assert_non_null(strstr(text, "           2            1          0  #"));
+    prop_dump_arguments a = {.input = "x.npy",
+                             .output = "it's y.npy",
+                             .spec = "a=1,b=2",
+                             .positions = "0:128",
+                             .csv = "-"};
+    capture(say_arguments, &a, text, sizeof text);
+    assert_string_equal(text, "tightrope identify --input x.npy --output 'it'\\''s y.npy' "
+                              "--positions 0:128 --spec a=1,b=2");
 }
 
 static void nan_and_infinity_are_judged_by_class(void **state)
@@ -216,6 +268,7 @@ int main(void)
         cmocka_unit_test(f32_angles_pass_unless_f64_is_asked_for),
         cmocka_unit_test(f64_dumps_are_held_to_f64),
         cmocka_unit_test(what_is_visibly_wrong_is_said),
+        cmocka_unit_test(tables_and_commands_are_ready_to_use),
         cmocka_unit_test(nan_and_infinity_are_judged_by_class),
         cmocka_unit_test(what_cannot_be_judged_is_refused),
         cmocka_unit_test(the_reach_of_frequencies_is_as_defined),

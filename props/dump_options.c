@@ -56,3 +56,36 @@ bool prop_dump_csv_to_stdout(const prop_dump_arguments *a)
 {
     return a->csv != NULL && (*a->csv == '\0' || strcmp(a->csv, "-") == 0);
 }
+
+static void print_argument(FILE *file, const char *option, const char *value)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=.,:/@%";
+    if (value == NULL)
+        return;
+    fprintf(file, " --%s ", option);
+    if (*value != '\0' && value[strspn(value, plain)] == '\0') {
+        fputs(value, file);
+        return;
+    }
+    fputc('\'', file);
+    for (; *value != '\0'; value++)
+        if (*value == '\'')
+            fputs("'\\''", file);
+        else
+            fputc(*value, file);
+    fputc('\'', file);
+}
+
+void prop_dump_arguments_print(FILE *file, const char *verb, const prop_dump_arguments *a)
+{
+    fprintf(file, "tightrope %s", verb);
+    print_argument(file, "input", a->input);
+    print_argument(file, "output", a->output);
+    print_argument(file, "positions", a->positions);
+    print_argument(file, "spec", a->spec);
+    print_argument(file, "layout", a->layout);
+    print_argument(file, "angle", a->angle);
+    print_argument(file, "input-k", a->input_k);
+    print_argument(file, "output-k", a->output_k);
+}

@@ -2,6 +2,8 @@
 #ifndef PROPS_DUMP_OPTIONS_H
 #define PROPS_DUMP_OPTIONS_H
 
+#include <stdio.h>
+
 #include "props/dump.h"
 #include "scripts/front/front.h"
 
@@ -26,6 +28,9 @@ int prop_dump_arguments_check(const char *verb, const prop_dump_arguments *a);
  * (bits 1 << prop_angle). False with a line. */
 bool prop_dump_arguments_open(const prop_dump_arguments *a, bool k, prop_dump *dump,
                               uint32_t *angles, rope_error *error);
+
+/* `tightrope VERB` with the same tensors and options (without --csv), as a shell takes it. */
+void prop_dump_arguments_print(FILE *file, const char *verb, const prop_dump_arguments *a);
 
 /* Whether --csv goes to stdout, in the place of text. */
 bool prop_dump_csv_to_stdout(const prop_dump_arguments *a);

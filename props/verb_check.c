@@ -51,6 +51,11 @@ static int run(const prop_dump_arguments *a, const char *jobs_text)
         good = prop_check_write_csv(a->csv, &q, second, &error);
     if (good && !prop_dump_csv_to_stdout(a))
         prop_check_print(&q, second);
+    if (good && !prop_dump_csv_to_stdout(a) && !(q.pass && (second == NULL || k.pass))) {
+        printf("what is wrong: try `");
+        prop_dump_arguments_print(stdout, "identify", a);
+        printf("`\n");
+    }
     int status = !good                           ? front_usage("check", "%s", error.text)
                  : q.pass && (!second || k.pass) ? FRONT_HOLDS
                                                  : FRONT_FAILS;
