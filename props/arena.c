@@ -244,11 +244,12 @@ bool prop_arena_clean(prop_arena *a, int64_t *offset)
     return !a->compact || clean_stretch(a, a->around, offset);
 }
 
-static area copies[4];
+static area copies[PROP_COPIES];
 
 void prop_guarded_spoil(int slot)
 {
-    memset(copies[slot].writable, 0xff, copies[slot].bytes);
+    if (copies[slot].bytes > 0)
+        memset(copies[slot].writable, 0xff, copies[slot].bytes);
 }
 
 const void *prop_guarded_copy(int slot, const char *name, const void *data, size_t bytes,

@@ -63,10 +63,11 @@ bool prop_arena_holds(const prop_arena *a, const void *packed);
  * from the first element of the first row. Overwrites the rows. */
 bool prop_arena_clean(prop_arena *a, int64_t *offset);
 
-/* Copies bytes to the end of a page, an unreadable one after it: for lists that a kernel only reads
- * (positions, frequencies). The copy lives until the next call with that slot (0..3). */
-/* prop_guarded_spoil overwrites such a copy with NaN patterns: what a kernel may not look at again.
- */
+/* Copies bytes to the end of a page, an unreadable one after it: for what a kernel only reads
+ * (positions, plan arguments). The copy lives until the next call with that slot.
+ * prop_guarded_spoil overwrites such a copy, if there is one, with NaN patterns: what a kernel may
+ * not look at again. */
+enum { PROP_COPIES = 11 };
 void prop_guarded_spoil(int slot);
 const void *prop_guarded_copy(int slot, const char *name, const void *data, size_t bytes,
                               rope_error *error);

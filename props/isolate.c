@@ -26,7 +26,7 @@
 #define SANITIZED 0
 #endif
 
-enum { WATCHES = 8, SIGNAL_STACK = 1 << 16 };
+enum { WATCHES = 16, SIGNAL_STACK = 1 << 16 };
 
 /* What a child tells its parent. */
 typedef struct prop_board {

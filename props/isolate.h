@@ -74,7 +74,7 @@ void prop_nap(void);
 /* Inside a child: progress was made, the time limit starts again. Elsewhere: nothing. */
 void prop_beat(void);
 
-/* Inside a child: names memory for the reasons of crashes; data in [start, end). At most 8, by
+/* Inside a child: names memory for the reasons of crashes; data in [start, end). At most 16, by
  * slot. An address is described against the nearest one, when within 2^20 bytes. */
 void prop_watch(int slot, const char *name, const void *start, const void *end);
 

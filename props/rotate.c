@@ -10,7 +10,7 @@
 
 /* Lists and tensors by slot of prop_watch. */
 enum { WATCH_X = 0, WATCH_Y = 1 };
-enum { COPY_POSITIONS = 0, COPY_HI = 1, COPY_LO = 2, COPY_AXIS = 3 };
+enum { COPY_POSITIONS = 0, COPY_ARGS, COPY_SPEC, COPY_HI, COPY_LO, COPY_AXIS, COPY_LISTS };
 
 static void disturbed(prop_sheet *sheet, const char *call, const char *text)
 {
@@ -40,32 +40,49 @@ static rope_plan_args window_args(const prop_subject *s, uint32_t axes, const in
     return args;
 }
 
+/* The arguments as plan sees them: read-only, unreadable beyond their ends, and gone with the call.
+ * A plan that kept a pointer into them finds NaN and -1. */
+static const rope_plan_args *lend(rope_plan_args args, rope_spec *spec, rope_error *error)
+{
+    rope_list *const lists[] = {&spec->short_factors, &spec->long_factors, &spec->sections,
+                                &spec->divisors, &spec->inv_freq};
+    _Static_assert(COPY_LISTS + sizeof lists / sizeof lists[0] == PROP_COPIES, "a slot for each");
+    size_t bytes = (size_t)args.pairs * sizeof(double);
+    bool good = true;
+    for (int i = 0; good && i < PROP_COPIES - COPY_LISTS; i++)
+        if (lists[i]->count > 0)
+            good = (lists[i]->values =
+                        prop_guarded_copy(COPY_LISTS + i, "a list of the spec", lists[i]->values,
+                                          (size_t)lists[i]->count * sizeof(double), error)) != NULL;
+    return good &&
+                   (args.frequency_hi = prop_guarded_copy(COPY_HI, "frequency_hi",
+                                                          args.frequency_hi, bytes, error)) &&
+                   (args.frequency_lo = prop_guarded_copy(COPY_LO, "frequency_lo",
+                                                          args.frequency_lo, bytes, error)) &&
+                   (args.axis = prop_guarded_copy(COPY_AXIS, "axis", args.axis, (size_t)args.pairs,
+                                                  error)) &&
+                   (args.spec = prop_guarded_copy(COPY_SPEC, "spec", spec, sizeof *spec, error))
+               ? prop_guarded_copy(COPY_ARGS, "args", &args, sizeof args, error)
+               : NULL;
+}
+
 bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
                     prop_plan *p, prop_sheet *sheet)
 {
     char text[160];
     rope_error error;
+    rope_spec spec = *s->spec;
     p->plan = NULL;
     p->args = window_args(s, axes, positions, tokens);
-    size_t pairs = (size_t)p->args.pairs;
-    const void *hi = prop_guarded_copy(COPY_HI, "frequency_hi", p->args.frequency_hi,
-                                       pairs * sizeof(double), &error);
-    const void *lo = prop_guarded_copy(COPY_LO, "frequency_lo", p->args.frequency_lo,
-                                       pairs * sizeof(double), &error);
-    const void *axis = prop_guarded_copy(COPY_AXIS, "axis", p->args.axis, pairs, &error);
-    if (hi == NULL || lo == NULL || axis == NULL) {
+    const rope_plan_args *lent = lend(p->args, &spec, &error);
+    if (lent == NULL) {
         prop_fail(sheet, "internal: %s", error.text);
         return false;
     }
-    p->args.frequency_hi = hi;
-    p->args.frequency_lo = lo;
-    p->args.axis = axis;
     prop_fpstate before = prop_fpstate_get();
-    rope_status status = s->kernel->plan(&p->args, &p->plan);
-    /* The lists end with the call: a plan that kept a pointer to them finds NaN. */
-    prop_guarded_spoil(COPY_HI);
-    prop_guarded_spoil(COPY_LO);
-    prop_guarded_spoil(COPY_AXIS);
+    rope_status status = s->kernel->plan(lent, &p->plan);
+    for (int slot = COPY_ARGS; slot < PROP_COPIES; slot++)
+        prop_guarded_spoil(slot);
     if (!prop_fpstate_check(&before, text, sizeof text))
         disturbed(sheet, "plan", text);
     if (status == ROPE_OK)
