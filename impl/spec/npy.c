@@ -333,12 +333,13 @@ bool npy_write(const char *path, npy_type type, int dimensions, const int64_t *s
                         : snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid());
     if (length >= (int)sizeof temporary)
         return rope_fail(error, "cannot write %.200s...: its name is too long", path);
-    /* Signals that end the program wait until the file is whole or gone. */
+    /* Signals that end the program wait until the file is whole or gone; not on a pipe, which may
+     * wait for its reader for ever, and where there is nothing to take away. */
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t endings, before;
     sigemptyset(&endings);
-    sigaddset(&endings, SIGINT);
-    sigaddset(&endings, SIGTERM);
-    sigaddset(&endings, SIGHUP);
+    for (size_t i = 0; !direct && i < sizeof ends / sizeof ends[0]; i++)
+        sigaddset(&endings, ends[i]);
     sigprocmask(SIG_BLOCK, &endings, &before);
     FILE *file = fopen(temporary, "wb");
     bool ok = file != NULL && write_all(file, header, header_bytes, data, bytes) &&

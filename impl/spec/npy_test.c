@@ -1,9 +1,12 @@
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -149,6 +152,30 @@ static void other_files_are_refused(void **state)
     assert_true(npy_write("/dev/null", NPY_F64, 0, NULL, &x, &error));
 }
 
+/* Whoever writes to a fifo that nobody reads waits, and can be ended. */
+static void a_waiting_writer_can_be_ended(void **state)
+{
+    (void)state;
+    const double x = 1;
+    rope_error error;
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        signal(SIGTERM, SIG_DFL);
+        alarm(60);
+        npy_write(path, NPY_F64, 0, NULL, &x, &error);
+        _exit(1);
+    }
+    int status = 0;
+    usleep(200000); /* it waits by now */
+    while (waitpid(writer, &status, WNOHANG) == 0) {
+        kill(writer, SIGTERM);
+        usleep(1000);
+    }
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +183,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(headers_are_checked),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(a_waiting_writer_can_be_ended),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -189,7 +189,9 @@ bool rows_read(const char *path, rows_table *table, rope_error *error)
     char buffer[1 << 16];
     size_t got;
     while (r.problem == NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
-        if (csv_parse(&parser, buffer, got, on_field, on_row, &r) != got)
+        if (memchr(buffer, '\0', got) != NULL) /* a device such as /dev/zero would never end */
+            r.problem = "holds a NUL byte, expected text";
+        else if (csv_parse(&parser, buffer, got, on_field, on_row, &r) != got)
             r.problem = "is no CSV (a stray quote)";
     if (r.problem == NULL && ferror(file))
         r.problem = "cannot be read";

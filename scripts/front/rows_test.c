@@ -153,6 +153,12 @@ static void refuses_what_is_no_table(void **state)
         assert_non_null(strstr(error.text, bad[i].word));
         assert_non_null(strstr(error.text, path));
     }
+    put(in_folder("bad.csv"), "a\n\0\n", 4);
+    assert_false(rows_read(in_folder("bad.csv"), &table, &error));
+    assert_non_null(strstr(error.text, "NUL"));
+    alarm(60); /* a reader of what never ends is ended */
+    assert_false(rows_read("/dev/zero", &table, &error));
+    alarm(0);
     assert_false(rows_read(in_folder("none.csv"), &table, &error));
     assert_false(rows_read(folder, &table, &error)); /* a folder */
     const char *fifo = in_folder("fifo.csv");
