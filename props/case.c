@@ -173,6 +173,15 @@ static void cancel_row(const prop_subject *s, const oracle_cos_sin_dd *r, uint64
     }
 }
 
+/* A row in four is 0 throughout, as padding is: its result has to be written all the same. */
+static void clear_rows(const prop_subject *s, const prop_case *c, uint64_t seed, void *packed)
+{
+    size_t bytes = (size_t)s->spec->head_dim * rope_dtype_bytes(s->dtype);
+    for (int64_t row = 0; row < c->x.tokens * c->x.heads; row++)
+        if (prop_hash(seed, (uint64_t)row, 78) % 4 == 0)
+            memset((unsigned char *)packed + (size_t)row * bytes, 0, bytes);
+}
+
 void prop_case_data(const prop_subject *s, const prop_case *c, int stream, void *packed)
 {
     int64_t count = prop_case_elements(c);
@@ -181,6 +190,8 @@ void prop_case_data(const prop_subject *s, const prop_case *c, int stream, void 
         put(s->dtype, packed, e,
             c->bits[stream] != NULL ? c->bits[stream][e]
                                     : element(s->dtype, c->kind, prop_hash(seed, (uint64_t)e, 0)));
+    if (c->kind == PROP_DATA_EDGE && c->bits[stream] == NULL)
+        clear_rows(s, c, seed, packed);
     if (c->kind != PROP_DATA_CANCEL || c->bits[stream] != NULL)
         return;
     oracle_cos_sin_dd *r = malloc((size_t)s->frequencies->pairs * sizeof *r);

@@ -14,7 +14,8 @@ namespace {
 using rc::Gen;
 namespace gen = rc::gen;
 
-enum { MOST_TOKENS = 5, MOST_HEADS = 4, MOST_GAP = 9, MOST_SHIFT = 5, NEAR = 40 };
+// Every count modulo 8, and 8 itself.
+enum { MOST_TOKENS = 9, MOST_HEADS = 9, MOST_GAP = 9, MOST_SHIFT = 5, NEAR = 40 };
 
 // place, shift, gap between tokens, gap between heads, heads first: shape_out's order (shrink.c).
 Gen<std::vector<int64_t>> shape(const rapid_wish &w)

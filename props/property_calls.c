@@ -13,6 +13,7 @@
  * Kills plans that count their calls, partners overwritten in place, rows after the first ignored,
  * caches that go stale, state shared by plans, memory that is not initialised. */
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
@@ -182,6 +183,43 @@ static bool use_often(const prop_subject *s, const prop_case *c, prop_work *w, c
     return good;
 }
 
+/* What a model with two bases does (local and global layers): a plan of other frequencies is made,
+ * used and destroyed beside A, whose results do not change. How the other one fares is not judged.
+ */
+static void use_beside_other(const prop_subject *s, const prop_case *c, prop_work *w,
+                             const prop_plan *a, prop_sheet *sheet)
+{
+    static prop_sheet unjudged;
+    const int64_t *positions = prop_case_list(c, 0);
+    size_t pairs = (size_t)s->frequencies->pairs;
+    rope_frequencies slower = *s->frequencies;
+    rope_spec spec = *s->spec;
+    prop_subject subject = *s;
+    prop_plan other;
+    unjudged = (prop_sheet){0};
+    double *halves = malloc(2 * pairs * sizeof *halves);
+    for (size_t i = 0; halves != NULL && i < pairs; i++) {
+        halves[i] = slower.hi[i] / 2;
+        halves[pairs + i] = slower.lo[i] / 2;
+    }
+    spec.base *= 4;
+    slower.hi = halves;
+    slower.lo = halves + pairs;
+    slower.attention_factor *= 2;
+    subject.frequencies = &slower;
+    subject.spec = &spec;
+    if (halves != NULL &&
+        prop_plan_make(&subject, c->axes, positions, c->x.tokens, &other, &unjudged)) {
+        bool good =
+            prop_apply(&subject, &other, c, positions, c->x.tokens, w->x[0], w->y[2], &unjudged) &&
+            prop_apply(s, a, c, positions, c->x.tokens, w->x[0], w->y[1], sheet);
+        if (good)
+            same_bits(s, c, w, w->y[0], w->y[1], "beside a plan of other frequencies", sheet);
+        prop_plan_free(&subject, &other, &unjudged);
+    }
+    free(halves);
+}
+
 /* Plan A for list 0 is used, then plan B for list 1 is made and used, tokens in reverse, then A. */
 static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, const prop_plan *a,
                     const prop_plan *b, prop_sheet *sheet)
@@ -191,8 +229,10 @@ static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, con
     for (int64_t t = 0; t < tokens; t++)
         memcpy(w->positions + t * c->axes, positions + (tokens - 1 - t) * c->axes,
                c->axes * sizeof *positions);
-    if (!prop_apply(s, a, c, positions, tokens, w->x[0], w->y[0], sheet) ||
-        !prop_apply(s, b, c, prop_case_list(c, 1), tokens, w->x[0], w->y[2], sheet) ||
+    if (!prop_apply(s, a, c, positions, tokens, w->x[0], w->y[0], sheet))
+        return;
+    use_beside_other(s, c, w, a, sheet);
+    if (!prop_apply(s, b, c, prop_case_list(c, 1), tokens, w->x[0], w->y[2], sheet) ||
         !prop_apply(s, a, c, w->positions, tokens, w->x[0], w->y[1], sheet) ||
         !use_often(s, c, w, a, sheet) ||
         !prop_apply(s, a, c, positions, tokens, w->x[0], w->y[1], sheet))

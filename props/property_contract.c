@@ -25,7 +25,7 @@
 
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
 enum { WINDOW = 512, MAIN_WINDOWS = 24, USUAL_CASES = 20, LIGHT_CASES = 8 };
-enum { WIDE_TOKENS = 1537, WIDE_WINDOW = 1 << 17 };
+enum { WIDE_TOKENS = 1537, WIDE_WINDOW = 1 << 17, MANY_HEADS = 129 };
 
 static int64_t count_contract(const prop_subject *s)
 {
@@ -36,6 +36,19 @@ static int64_t count_contract(const prop_subject *s)
     if (s->weight == PROP_MAIN)
         return 2 * PROP_CLUSTERS + windows[s->level] / (s->halved ? 2 : 1);
     return (s->weight == PROP_USUAL ? USUAL_CASES : LIGHT_CASES) * more;
+}
+
+/* A call of more tokens than a block, over a window that 16 bits cannot index, and one of as many
+ * heads as models have: once each, on a spec of few pairs, where a table of that window is small.
+ */
+static bool wide_case(const prop_subject *s, int64_t index)
+{
+    return index == count_contract(s) - 1 && s->frequencies->pairs <= 4;
+}
+
+static bool many_heads_case(const prop_subject *s, int64_t index)
+{
+    return index == count_contract(s) - 2 && s->frequencies->pairs <= 4;
 }
 
 /* A window of consecutive positions in shuffled order. */
@@ -74,9 +87,10 @@ static bool generate_cluster(const prop_subject *s, int64_t index, uint64_t h, p
     const int64_t *cluster = NULL;
     if (!random)
         cluster = prop_cluster((int)(index % PROP_CLUSTERS), &count);
-    /* Few heads in turn, and once in eight more than any block of heads that a kernel may have. */
-    static const int64_t heads[] = {1, 3, 2, 5, 1, 9, 2, 33};
-    if (!prop_case_new(c, &prop_contract_property, s, count, heads[h >> 20 & 7], 1))
+    /* Few heads in turn, whole blocks of them, and once in eight more than most blocks have. */
+    static const int64_t heads[] = {1, 3, 2, 5, 1, 9, 8, 33};
+    int64_t rows = many_heads_case(s, index) ? MANY_HEADS : heads[h >> 20 & 7];
+    if (!prop_case_new(c, &prop_contract_property, s, count, rows, 1))
         return false;
     prop_case_arrange(s, c, (uint64_t)index);
     int64_t start = prop_random_position(h);
@@ -88,13 +102,6 @@ static bool generate_cluster(const prop_subject *s, int64_t index, uint64_t h, p
             prop_case_list(c, 0)[t * (int64_t)c->axes + a] = p;
         }
     return true;
-}
-
-/* A call of more tokens than a block, over a window that 16 bits cannot index: once, on a spec of
- * few pairs, where a table of that window is small. */
-static bool wide_case(const prop_subject *s, int64_t index)
-{
-    return index == count_contract(s) - 1 && s->frequencies->pairs <= 4;
 }
 
 static bool generate_wide(const prop_subject *s, uint64_t h, prop_case *c)

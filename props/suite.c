@@ -37,7 +37,10 @@ static const struct {
     {"head_dim=64,base=10000,scaling=yarn,factor=40,original=4096,mscale=1,mscale_all_dim=1",
      PROP_LIGHT},
     {"head_dim=64,base=150000,scaling=yarn,factor=32,original=4096,truncate=false", PROP_LIGHT},
-    {"head_dim=64,base=10000,scaling=yarn,factor=4,original=131072", PROP_LIGHT},
+    /* An attention factor below 1 here, one above 2 beside frequencies of 0 further down: scalings
+     * by themselves give 1 to 1.4. */
+    {"head_dim=64,base=10000,scaling=yarn,factor=4,original=131072,attention_factor=0.7",
+     PROP_LIGHT},
     {"head_dim=64,base=10000,scaling=yarn,factor=16,original=4096,beta_fast=16,beta_slow=2",
      PROP_LIGHT}, /* other ends of the ramp than the usual ones */
     {"head_dim=128,base=10000,scaling=yarn-paper,factor=16,original=4096", PROP_LIGHT},
@@ -48,7 +51,7 @@ static const struct {
     {"head_dim=8,base=10000,scaling=longrope,original=4096,max_position=131072,length=4097,"
      "short_factors=1:1.1:1.2:1.5,long_factors=1:3:10:32",
      PROP_LIGHT},
-    {"head_dim=64,base=1000000,scaling=proportional,share=0.25", PROP_LIGHT},
+    {"head_dim=64,base=1000000,scaling=proportional,share=0.25,attention_factor=2.5", PROP_LIGHT},
     /* Positions of several axes: sections unequal, axes not exchangeable. */
     {"head_dim=128,base=1000000,axes=mrope,sections=16:24:24", PROP_USUAL},
     {"head_dim=128,base=5000000,axes=mrope-interleaved,sections=24:20:20", PROP_LIGHT},
@@ -58,9 +61,10 @@ static const struct {
 };
 
 /* Sizes alone: every residue of rotary_dim modulo 64, which is twice the widest vector (32 elements
- * of f16 in AVX-512), and the sizes that released faults needed. Bases in turn. */
+ * of f16 in AVX-512), and the sizes that released faults needed; those that leave 1 to 7 of 8 pairs
+ * after a block of 32, where a tail follows an unrolled loop. Bases in turn. */
 enum { WIDEST = 64 };
-static const int more_sizes[] = {72, 80, 96, 112, 192, 512};
+static const int more_sizes[] = {72, 80, 96, 112, 192, 512, 66, 76, 86, 106, 118, 126};
 
 void prop_suite_free(prop_suite *suite)
 {

@@ -149,6 +149,27 @@ static const mutant_hooks attention_factor_dropped_hooks = {.alter = drop_attent
 MUTATION(attention_factor_dropped, "FRAUD", "attention factor 1 whatever the plan says",
          .example = "head_dim=128,base=10000,pairing=half,scaling=yarn,factor=4,original=4096");
 
+static void raise_attention_factor(rope_plan *p)
+{
+    if (p->args.attention_factor < 1)
+        p->args.attention_factor = 1;
+}
+static const mutant_hooks attention_factor_raised_hooks = {.alter = raise_attention_factor};
+MUTATION(attention_factor_raised, "FRAUD", "attention factors below 1 are taken as 1",
+         .example = "head_dim=128,base=10000,pairing=half,scaling=yarn,factor=4,original=4096,"
+                    "attention_factor=0.7");
+
+static void skip_still_pairs(const rope_plan *p, int64_t position, int64_t pair, float *c, float *s)
+{
+    mutant_turn(p, position, pair, c, s);
+    if (p->hi[pair] == 0)
+        *c = 1;
+}
+static const mutant_hooks still_pairs_copied_hooks = {.turn = skip_still_pairs};
+MUTATION(still_pairs_copied, "FRAUD", "pairs of frequency 0 are copied, without attention factor",
+         .example = "head_dim=64,base=10000,pairing=half,scaling=proportional,share=0.25,"
+                    "attention_factor=2.5");
+
 /* An f32 frequency is what `as-trained` models have, but not what these arguments say. */
 static void round_to_f32(rope_plan *p)
 {

@@ -254,6 +254,46 @@ static void state_test(void **state)
     assert_true(distance(first_plan, cached) == 0 && distance(cached, honest) > 1e-2);
 }
 
+/* A cosine of 2 after the arguments have said A = 2, where the plan was made with A = 1. */
+static void loan_test(void **state)
+{
+    (void)state;
+    problem p;
+    problem_open(&p, "head_dim=2,base=10000,pairing=half");
+    rope_plan_args args = rope_spec_plan_args(&p.spec, &p.frequencies, ROPE_F32, 0, 9);
+    rope_plan *plan;
+    int64_t position = 0;
+    float x[2] = {1, 0}, y[2];
+    rope_view from = {x, 1, 1, 2, 2}, to = {y, 1, 1, 2, 2};
+    const rope_kernel *kernel = mutant_of("arguments_kept")->kernel;
+    assert_int_equal(kernel->plan(&args, &plan), ROPE_OK);
+    args.attention_factor = 2;
+    assert_int_equal(kernel->apply(plan, &from, &to, &position, 1), ROPE_OK);
+    assert_true(y[0] == 2);
+    kernel->destroy(plan);
+
+    /* A plan of base 500000 changes what one of base 10000 turns by. */
+    problem other;
+    problem_close(&p);
+    problem_open(&p, "head_dim=4,base=10000,pairing=half");
+    problem_open(&other, "head_dim=4,base=500000,pairing=half");
+    kernel = mutant_of("latest_plan")->kernel;
+    float wide[4] = {0, 1, 0, 0}, before[4], after[4];
+    from = (rope_view){wide, 1, 1, 4, 4};
+    to = (rope_view){before, 1, 1, 4, 4};
+    position = 7;
+    plan = problem_plan(&p, kernel, 0, 9);
+    assert_int_equal(kernel->apply(plan, &from, &to, &position, 1), ROPE_OK);
+    rope_plan *second = problem_plan(&other, kernel, 0, 9);
+    to.data = after;
+    assert_int_equal(kernel->apply(plan, &from, &to, &position, 1), ROPE_OK);
+    assert_near((double)(before[3] - after[3]), sin(7 * 0.01) - sin(7 / sqrt(500000)), 1e-6);
+    kernel->destroy(plan);
+    kernel->destroy(second);
+    problem_close(&p);
+    problem_close(&other);
+}
+
 static void environment_test(void **state)
 {
     (void)state;
@@ -308,10 +348,11 @@ static void contract_test(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_test),      cmocka_unit_test(reads_test),
-        cmocka_unit_test(windows_test),     cmocka_unit_test(arguments_test),
-        cmocka_unit_test(far_test),         cmocka_unit_test(state_test),
-        cmocka_unit_test(environment_test), cmocka_unit_test(contract_test),
+        cmocka_unit_test(writes_test),   cmocka_unit_test(reads_test),
+        cmocka_unit_test(windows_test),  cmocka_unit_test(arguments_test),
+        cmocka_unit_test(far_test),      cmocka_unit_test(state_test),
+        cmocka_unit_test(loan_test),     cmocka_unit_test(environment_test),
+        cmocka_unit_test(contract_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

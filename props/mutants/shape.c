@@ -185,3 +185,28 @@ static rope_status apply_aligned_down(const rope_plan *p, const rope_view *x, co
 static const mutant_hooks pointer_aligned_down_hooks = {.row = mutant_rotate_row,
                                                         .apply = apply_aligned_down};
 MUTATION(pointer_aligned_down, "FRAUD", "reads x from its address rounded down to 16 bytes");
+
+static void rotate_but_eighth(const mutant_row *r, const float *x, float *y)
+{
+    (r->heads % 8 == 0 && r->head == r->heads - 1 ? copy_row : mutant_rotate_row)(r, x, y);
+}
+static const mutant_hooks head_block_hooks = {.row = rotate_but_eighth};
+MUTATION(head_block, "F28", "where heads are a multiple of 8, the last is not rotated");
+
+static void rotate_sixty_four(const mutant_row *r, const float *x, float *y)
+{
+    (r->head < 64 ? mutant_rotate_row : copy_row)(r, x, y);
+}
+static const mutant_hooks heads_capped_hooks = {.row = rotate_sixty_four};
+MUTATION(heads_capped, "FRAUD", "heads after the first 64 are not rotated");
+
+static void rotate_unless_zero(const mutant_row *r, const float *x, float *y)
+{
+    int64_t e = 0;
+    while (e < r->plan->spec.head_dim && x[e] == 0)
+        e++;
+    if (e < r->plan->spec.head_dim)
+        mutant_rotate_row(r, x, y);
+}
+static const mutant_hooks zero_rows_skipped_hooks = {.row = rotate_unless_zero};
+MUTATION(zero_rows_skipped, "FRAUD", "rows of zeros, padding, are left unwritten");

@@ -23,6 +23,7 @@ typedef enum data {
     DATA_UNIT,      /* first of every pair 1, all else 0 */
     DATA_UNEQUAL,   /* the second half 2^12 times the first */
     DATA_ZERO_REST, /* -0 in all */
+    DATA_ZERO,
 } data;
 
 typedef struct situation {
@@ -55,6 +56,8 @@ static float value(data kind, uint64_t *seed, int64_t element, int64_t dim)
         return element < dim / 2 ? 1 : 0;
     case DATA_UNEQUAL:
         return (float)ldexp(sign * mantissa, element < dim / 2 ? 0 : 12);
+    case DATA_ZERO:
+        return 0;
     case DATA_ZERO_REST:
         return -0.f;
     default:
@@ -182,6 +185,12 @@ static const struct {
     {"vector_tail_overlap", {USUAL, .in_place = true}, {USUAL}},
     {"vector_tail_lanes", {USUAL}, {.spec = SMALL, USUAL}},
     {"vector_over_write", {USUAL}, {.spec = SMALL, USUAL}},
+    {"vector_tail_unrolled",
+     {.spec = "head_dim=70,base=10000,pairing=half", USUAL},
+     {.spec = "head_dim=72,base=10000,pairing=half", USUAL}},
+    {"head_block", {.step = 1, .tokens = 9, .heads = 8}, {.step = 1, .tokens = 9, .heads = 9}},
+    {"heads_capped", {.step = 1, .tokens = 9, .heads = 65}, {.step = 1, .tokens = 9, .heads = 64}},
+    {"zero_rows_skipped", {USUAL, .kind = DATA_ZERO}, {USUAL}},
     {"wrong_stride", {USUAL, .y_gap = 3}, {USUAL, .gap = 5}},
     {"contiguous_assumed", {USUAL, .gap = 3}, {USUAL}},
     {"section_order", {.spec = MROPE, USUAL, .image = true}, {.spec = MROPE, USUAL}},
@@ -201,6 +210,8 @@ static const struct {
      {.spec = "head_dim=128,base=500000,pairing=half", .step = 1, .tokens = 1, .heads = 2}},
     {"frequency_stretched", {USUAL}, {.step = 1, .tokens = 1, .heads = 3}},
     {"attention_factor_dropped", {USUAL}, {.spec = PLAIN, USUAL}},
+    {"attention_factor_raised", {USUAL}, {.spec = YARN, USUAL}},
+    {"still_pairs_copied", {USUAL}, {.spec = YARN, USUAL}},
     {"yarn_betas_ignored", {USUAL}, {.spec = YARN, USUAL}},
     {"first_head_only", {USUAL}, {.step = 1, .tokens = 40, .heads = 1}},
     {"small_shapes_only",
@@ -292,6 +303,8 @@ static const char *const elsewhere[] = {
     "empty_read",
     "contract_spiked",
     "plan_cached",
+    "latest_plan",
+    "arguments_kept",
     "previous_output",
     "writes_past_row",
     "writes_before_row",

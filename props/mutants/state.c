@@ -43,6 +43,44 @@ static void reuse_frequencies(rope_plan *p)
 static const mutant_hooks plan_cached_hooks = {.alter = reuse_frequencies};
 MUTATION(plan_cached, "F25", "a plan takes the frequencies of an earlier one of as many pairs");
 
+/* Frequencies of the process, set by every plan: right while all plans have the same. */
+static double latest_hi[MUTANT_MAX_PAIRS], latest_lo[MUTANT_MAX_PAIRS];
+static void set_latest(rope_plan *p)
+{
+    memcpy(latest_hi, p->hi, (size_t)p->args.pairs * sizeof *latest_hi);
+    memcpy(latest_lo, p->lo, (size_t)p->args.pairs * sizeof *latest_lo);
+}
+static void turn_by_latest(const rope_plan *p, int64_t position, int64_t pair, float *c, float *s)
+{
+    rope_plan like = *p;
+    like.hi = latest_hi;
+    like.lo = latest_lo;
+    mutant_turn(&like, position, pair, c, s);
+}
+static const mutant_hooks latest_plan_hooks = {.alter = set_latest, .turn = turn_by_latest};
+MUTATION(latest_plan, "F25", "every plan turns by the frequencies of the one made last");
+
+/* The host's spec and arguments, which end with the call of plan. */
+static const rope_plan_args *lent;
+static rope_status plan_on_loan(const rope_plan_args *args, rope_plan **plan);
+static rope_status apply_on_loan(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride)
+{
+    rope_plan like = *p;
+    like.args.attention_factor = lent->attention_factor;
+    return mutant_loop(&like, x, y, positions, position_stride);
+}
+static const mutant_hooks arguments_kept_hooks = {.apply = apply_on_loan};
+const mutation mutation_arguments_kept = {.name = "arguments_kept",
+                                          .fault_class = "FRAUD",
+                                          .summary = "apply looks at the arguments of plan again",
+                                          .plan = plan_on_loan};
+static rope_status plan_on_loan(const rope_plan_args *args, rope_plan **plan)
+{
+    lent = args;
+    return mutant_plan(&mutation_arguments_kept, &arguments_kept_hooks, args, plan);
+}
+
 /* The 100th call on a plan leaves a zero; or a later one. */
 static rope_status apply_until(int64_t calls, const rope_plan *p, const rope_view *x,
                                const rope_view *y, const int64_t *positions,

@@ -109,3 +109,20 @@ static void store_whole_vectors(const mutant_row *r, const float *x, float *y)
 static const mutant_hooks vector_over_write_hooks = {.row = store_whole_vectors};
 MUTATION(vector_over_write, "F28", "stores whole vectors of 8 floats: zeros past the rotated part",
          .example = "head_dim=20,base=10000,pairing=half");
+
+/* A loop unrolled to 32 pairs, and a tail of twos after it. */
+static void tail_after_block(const mutant_row *r, const float *x, float *y)
+{
+    int64_t pairs = r->plan->args.pairs, first, second;
+    float u, v;
+    mutant_elements(r->plan, pairs - 1, &first, &second);
+    u = x[first];
+    v = x[second];
+    mutant_rotate_row(r, x, y);
+    if (pairs > 32 && pairs % 2 == 1) {
+        y[first] = u;
+        y[second] = v;
+    }
+}
+static const mutant_hooks vector_tail_unrolled_hooks = {.row = tail_after_block};
+MUTATION(vector_tail_unrolled, "F28", "past 32 pairs, the last of an odd number is not rotated");
