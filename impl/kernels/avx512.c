@@ -146,7 +146,7 @@ INLINE rows advance(rows r, int64_t elements)
  */
 AVX512 INLINE __mmask16 lowest(int64_t lanes)
 {
-    return lanes >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << lanes) - 1);
+    return (__mmask16)(lanes >= 16 ? 0xffffu : (1u << lanes) - 1);
 }
 
 /* Up to 16 half pairs. The first store stands before the second product: gcc then keeps x0 and x1
