@@ -92,6 +92,7 @@ static void refuses_and_names_the_field(void **state)
         {HEAD ";at=\t1", "at="},
         {HEAD ";at=1,2", "at="},
         {HEAD ";at=1;tokens=99999999999999999999999", "tokens="},
+        {HEAD ";at=1;tokens=65536;heads=4096", "elements"},
         {HEAD ";at=1;k=9223372036854775808", "k="},
         {HEAD ";at=1;x=end:99999999999999999999999:0:0", "x="},
         {HEAD ";at=1;data=usual:18446744073709551616", "data="},

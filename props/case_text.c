@@ -195,7 +195,8 @@ bool prop_case_parse_header(const char *text, prop_case_header *header, rope_err
     return good;
 }
 
-enum { MOST_TOKENS = 1 << 16, MOST_HEADS = 1 << 12, MOST_GAP = 1 << 20 };
+/* The bit patterns of MOST_ELEMENTS take 512 MiB. */
+enum { MOST_TOKENS = 1 << 16, MOST_HEADS = 1 << 12, MOST_GAP = 1 << 20, MOST_ELEMENTS = 1 << 26 };
 
 static bool read_shape(const char *text, const char *name, prop_shape *shape, rope_error *error)
 {
@@ -315,6 +316,9 @@ bool prop_case_parse(const char *text, const prop_subject *s, prop_case *c, rope
         !integer_field(text, "tokens", 1, MOST_TOKENS, 1, &tokens, error) ||
         !integer_field(text, "heads", 1, MOST_HEADS, 1, &heads, error))
         return false;
+    if (tokens * heads > MOST_ELEMENTS / s->spec->head_dim)
+        return rope_fail(error, "case: tokens=%lld heads=%lld, expected at most %d elements",
+                         (long long)tokens, (long long)heads, MOST_ELEMENTS);
     char *second = field(text, "and");
     int lists = second != NULL ? 2 : 1;
     free(second);
