@@ -34,7 +34,7 @@ static const char *find_command(const char *const *commands, const char *probe, 
 
 typedef struct {
     char name[64], positions[256], spec[256];
-    char input[128], output[128];
+    char input[192], output[192]; /* directory, name and 10 more */
 } framework_case;
 
 static bool next_case(FILE *list, framework_case *c)
