@@ -10,8 +10,7 @@ enum { HEAD_DIM = 8, CHOICES = 3, SPECS = 3 };
 
 static const char *const texts[SPECS] = {
     "head_dim=8,rotary_dim=6,base=10000,pairing=half",
-    "head_dim=8,base=500000,pairing=interleaved,scaling=llama3,factor=8,low=1,high=4,"
-    "original=8192",
+    "head_dim=8,base=1e4,pairing=interleaved,scaling=llama3,factor=8,low=1,high=4,original=8192",
     "head_dim=8,rotary_dim=4,rotary_offset=2,base=100,pairing=half,attention_factor=1.5",
 };
 static rope_spec specs[SPECS];
