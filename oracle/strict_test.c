@@ -86,7 +86,8 @@ static void try_all(const char *compiler, size_t turn)
         skip();
     }
     if (build_and_run(compiler, &variants[0], output, sizeof output) != 0 &&
-        strstr(output, "undefined reference to `__") != NULL) {
+        (strstr(output, "undefined reference to `__") != NULL || /* ld */
+         strstr(output, "undefined symbol: __") != NULL)) {      /* mold, lld */
         print_message("# this build is instrumented (sanitizer or coverage): does not link here\n");
         skip();
     }

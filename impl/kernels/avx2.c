@@ -197,7 +197,7 @@ AVX2 INLINE __m128 load_few(const float *p, const int lanes)
     if (lanes == 4)
         return _mm_loadu_ps(p);
     if (lanes == 2)
-        return _mm_castpd_ps(_mm_load_sd((const double *)(const void *)p));
+        return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
     return _mm_load_ss(p);
 }
 
@@ -206,7 +206,7 @@ AVX2 INLINE void store_few(float *p, __m128 v, const int lanes)
     if (lanes == 4)
         _mm_storeu_ps(p, v);
     else if (lanes == 2)
-        _mm_store_sd((double *)(void *)p, _mm_castps_pd(v));
+        _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(v));
     else
         _mm_store_ss(p, v);
 }

@@ -200,7 +200,7 @@ AVX2 INLINE __m256 twice(const float *values, const int count)
     if (count == 4)
         v = _mm_loadu_ps(values);
     else if (count == 2)
-        v = _mm_castpd_ps(_mm_load_sd((const double *)(const void *)values));
+        v = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)values));
     else
         v = _mm_load_ss(values);
     return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(v), lanes);
@@ -215,7 +215,7 @@ AVX2 INLINE __m256 some(const float *values, const int count)
         return _mm256_castps128_ps256(_mm_loadu_ps(values));
     if (count == 2)
         return _mm256_castps128_ps256(
-            _mm_castpd_ps(_mm_load_sd((const double *)(const void *)values)));
+            _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)values)));
     return _mm256_castps128_ps256(_mm_load_ss(values));
 }
 
