@@ -47,8 +47,8 @@ static void rows_and_enclosures(const rope_spec *spec)
     double worst = 0;
     int64_t position = 1;
     for (int n = 0; n < 400; n++) {
-        position =
-            n % 40 == 0 ? INT64_MAX - n : (position * 6364136223846793005 + 1442695) >> (n % 60);
+        uint64_t next = (uint64_t)position * 6364136223846793005u + 1442695;
+        position = n % 40 == 0 ? INT64_MAX - n : (int64_t)next >> (n % 60);
         oracle_cos_sin_dd row[6];
         oracle_row(o, &position, row);
         for (int i = 0; i < 6; i++) {
