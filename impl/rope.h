@@ -199,7 +199,8 @@ typedef struct rope_kernel {
     uint32_t cpu_features;  /* ROPE_CPU_* that apply or plan needs */
     rope_pipeline pipeline; /* optional: all zero = undeclared */
 
-    /* All precomputation. On success *plan is owned by the caller until destroy. */
+    /* All precomputation. args, its spec and every list are the host's: read-only, and gone once
+     * the call returns. On success *plan is owned by the caller until destroy. */
     rope_status (*plan)(const rope_plan_args *args, rope_plan **plan);
 
     /* Rotates [rotary_offset, rotary_offset + rotary_dim) of every row of x into y and copies the
