@@ -1,5 +1,6 @@
 #include "props/team.h"
 
+#include <mpfr.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static void *member(void *context)
         pthread_cond_wait(&t->begun, &t->lock);
     }
     pthread_mutex_unlock(&t->lock);
+    mpfr_free_cache(); /* constants that MPFR keeps for each thread */
     return NULL;
 }
 
