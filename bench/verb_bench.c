@@ -1,6 +1,5 @@
 /* `tightrope bench`: times kernels beside the floors, checks what it timed, writes bench.csv. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/drift.h"

@@ -98,6 +98,13 @@ static void add_finding(prop_line *line, const prop_unit *unit, int entry, int p
         blame(line, unit, entry, property, f->failing, f->sheet.reason);
 }
 
+/* Positions that only the property far tries, past 2^27: a kernel need not claim anything there,
+ * and that property's own line says how much it claims. */
+static bool may_be_unclaimed(const prop_property *property)
+{
+    return property == &prop_far_property;
+}
+
 /* What must hold beside the findings themselves, so that nothing passes by doing nothing. */
 static void demand_work(const prop_verification *v, prop_line *line)
 {
@@ -105,9 +112,7 @@ static void demand_work(const prop_verification *v, prop_line *line)
         return;
     const prop_tally *t = &line->total;
     line->verdict = PROP_PASS;
-    /* Far out a kernel need not claim anything; the skip says from where on it does not. */
-    bool may_claim_nothing = line->property == &prop_far_property;
-    if (t->comparisons == 0 && (t->unjudged == 0 || may_claim_nothing))
+    if (t->comparisons == 0 && (t->unjudged == 0 || may_be_unclaimed(line->property)))
         line->verdict = PROP_NOT_RUN;
     else if (t->comparisons == 0) {
         line->verdict = PROP_FAIL;
@@ -177,13 +182,6 @@ static unclaimed unclaimed_by(const prop_verification *v, const rope_kernel *ker
                 all.unjudged += t->unjudged;
             }
     return all;
-}
-
-/* Positions that only the property far tries, past 2^27: a kernel need not claim anything there,
- * and that property's own line says how much it claims. */
-static bool may_be_unclaimed(const prop_property *property)
-{
-    return property == &prop_far_property;
 }
 
 static bool has_failed(const prop_verification *v, const rope_kernel *kernel, int property)

@@ -1,5 +1,4 @@
 /* `tightrope verify`. */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -1,5 +1,4 @@
 /* `tightrope report`: a page from rows. */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "reports/output.h"
@@ -42,9 +41,8 @@ int verb_report(int argc, char **argv)
         "bench,\nverify --mutants, hunt --stages, hunt --drift and oracle --table;\nwithout CSV: "
         "build/verify.csv and build/bench.csv.",
         options, &operands);
-    if (status != -1) {
+    if (status != -1)
         return status;
-    }
     const char *found[2];
     size_t count = 0;
     for (int i = 0; operands.count == 0 && i < 2; i++)

@@ -1,5 +1,4 @@
 /* `tightrope list`: what this build knows. First column = name. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "impl/registry.h"
@@ -177,10 +176,8 @@ int verb_list(int argc, char **argv)
             "list",
             "one topic expected: kernels, presets, properties, mutants, scalings or encodings");
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-        if (strcmp(topics[i].name, operands.items[0]) == 0) {
-            status = list_topic(i, csv, &plugins);
-            return status;
-        }
+        if (strcmp(topics[i].name, operands.items[0]) == 0)
+            return list_topic(i, csv, &plugins);
     return front_usage(
         "list",
         "unknown topic '%s', expected kernels, presets, properties, mutants, scalings or encodings",
