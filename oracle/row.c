@@ -17,14 +17,17 @@ enum {
 typedef struct row_key {
     int64_t position;
     uint32_t axis;
-    bool filled;
+    uint32_t row; /* of values, 1-based; 0: free */
 } row_key;
 
 struct oracle_rows {
     size_t count; /* a power of two; a row has ROW_WAYS places in line; the first is replaced when
                      all are taken */
     row_key *keys;
-    oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set */
+    uint32_t used;
+    oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set. In the
+                                  order of being asked for, as they will be asked for again: in the
+                                  order of their places nearly each read missed the cache */
     mpfr_t cosine, sine, angle;
     int64_t computed; /* rows so far without the tables */
     bool tables;      /* all pairs have theirs */
@@ -103,7 +106,7 @@ static size_t place(const oracle_rows *rows, int64_t position, uint32_t axis)
     size_t first = (size_t)(h >> 40) & (rows->count - ROW_WAYS);
     for (size_t at = first; at < first + ROW_WAYS; at++) {
         const row_key *key = &rows->keys[at];
-        if (!key->filled || (key->position == position && key->axis == axis))
+        if (key->row == 0 || (key->position == position && key->axis == axis))
             return at;
     }
     return first + (size_t)(h >> 61);
@@ -134,12 +137,13 @@ static void fill(oracle *o, int64_t position, uint32_t axis, oracle_cos_sin_dd *
 static const oracle_cos_sin_dd *cached(oracle *o, int64_t position, uint32_t axis)
 {
     oracle_rows *rows = o->rows;
-    size_t at = place(rows, position, axis);
-    row_key *key = &rows->keys[at];
-    oracle_cos_sin_dd *row = rows->values + at * (size_t)o->pairs;
-    if (!key->filled || key->position != position || key->axis != axis) {
+    row_key *key = &rows->keys[place(rows, position, axis)];
+    uint32_t index = key->row != 0 ? key->row : rows->used + 1;
+    oracle_cos_sin_dd *row = rows->values + (size_t)(index - 1) * (size_t)o->pairs;
+    if (key->row == 0 || key->position != position || key->axis != axis) {
         fill(o, position, axis, row);
-        *key = (row_key){position, axis, true};
+        rows->used += key->row == 0;
+        *key = (row_key){position, axis, index};
     }
     return row;
 }

@@ -52,7 +52,9 @@ prop_vector prop_get(const prop_subject *s, const void *packed, int64_t row, int
 
 long double prop_norm(prop_vector v)
 {
-    return hypotl(v.a, v.b);
+    /* The squares of any f64 are within long double's range, 2^-2148 to 2^2048: hypotl's care is
+     * not needed here, and it took a twentieth of a verification. */
+    return sqrtl(v.a * v.a + v.b * v.b);
 }
 
 prop_vector prop_minus(prop_vector v, prop_vector w)
