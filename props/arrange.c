@@ -60,8 +60,8 @@ const int64_t *prop_cluster(int index, int *count)
         {2049, 2047, 2050, 2048},
         {4096, 4095, 4097},
         {32767},
-        {65504, 65520},
-        {131071},
+        {65504, 65520, 65535, 65536, 65537},
+        {131071, 131072, 131073},
         {1048575},
         {16777216, 16777215, 16777217},
         {-1, -2, -256, -257, -1},
@@ -71,7 +71,7 @@ const int64_t *prop_cluster(int index, int *count)
         {-16777217, -16777215},
         {511, 512, 1023, 1024},
     };
-    static const int counts[PROP_CLUSTERS] = {9, 4, 3, 1, 2, 1, 1, 3, 5, 2, 2, 1, 2, 4};
+    static const int counts[PROP_CLUSTERS] = {9, 4, 3, 1, 5, 3, 1, 3, 5, 2, 2, 1, 2, 4};
     *count = counts[index];
     return positions[index];
 }

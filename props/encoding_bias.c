@@ -12,6 +12,7 @@
 #include "oracle/encoding.h"
 #include "props/arena.h"
 #include "props/encoding_internal.h"
+#include "props/isolate.h"
 
 enum { QUERIES = 3, KEYS = 9, MAX_HEADS = 128, CELLS = QUERIES * KEYS };
 
@@ -53,6 +54,7 @@ static bool apply(bench *b, prop_encoding_result *r, const float *x, float *y,
     rope_scores sx = {vx.data, b->args.heads, QUERIES, KEYS, vx.token_stride, vx.head_stride};
     rope_scores sy = {vy.data, b->args.heads, QUERIES, KEYS, vy.token_stride, vy.head_stride};
     rope_status status = b->kernel->apply(b->plan, in_place ? &sy : &sx, &sy, queries, keys);
+    prop_beat(); /* the time limit is one call's, not the sweep's */
     prop_encoding_require(r, status == ROPE_OK, queries[0], "apply gives status %d, expected 0",
                           (int)status);
     prop_arena_store(b->y, y);

@@ -75,6 +75,13 @@ void prop_watch(int slot, const char *name, const void *start, const void *end)
     watches[slot].end = (uintptr_t)end;
 }
 
+static prop_fault_hook *volatile fault_hook;
+
+void prop_on_fault(prop_fault_hook *hook)
+{
+    fault_hook = hook;
+}
+
 /* ---- inside the child ---- */
 
 static uint64_t distance(uintptr_t address, uintptr_t start, uintptr_t end)
@@ -90,6 +97,8 @@ static void on_fault(int signal_number, siginfo_t *information, void *context)
     uintptr_t address = (uintptr_t)information->si_addr;
     /* si_addr is of the faulting access only for a fault that the machine raised (si_code > 0). */
     if (information->si_code > 0 && (signal_number == SIGSEGV || signal_number == SIGBUS)) {
+        if (fault_hook != NULL && fault_hook(address))
+            return;
         uint64_t best = UINT64_MAX;
         board->has_address = 1;
         board->address = address;

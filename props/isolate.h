@@ -78,4 +78,9 @@ void prop_beat(void);
  * slot. An address is described against the nearest one, when within 2^20 bytes. */
 void prop_watch(int slot, const char *name, const void *start, const void *end);
 
+/* Inside a child: asked first when an access of memory faults, on the signal stack, in the thread
+ * that faulted. True: the access can be tried again. NULL: nobody is asked. */
+typedef bool prop_fault_hook(uintptr_t address);
+void prop_on_fault(prop_fault_hook *hook);
+
 #endif

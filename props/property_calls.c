@@ -86,7 +86,7 @@ static void judge_in_place(const prop_subject *s, const prop_case *c, prop_sheet
     inside.in_place = true;
     if (prop_rotate(s, &apart, positions, w.x[0], w.y[0], sheet) &&
         prop_rotate(s, &inside, positions, w.x[0], w.y[1], sheet)) {
-        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0], sheet);
         compare(s, c, &w, w.y[0], w.y[1], w.bounds[0], "in place = out of place", sheet);
     }
     prop_work_free(&w);
@@ -141,7 +141,7 @@ static void judge_batch(const prop_subject *s, const prop_case *c, prop_sheet *s
     if (prop_plan_make(s, c->axes, positions, c->x.tokens, &plan, sheet)) {
         if (prop_apply(s, &plan, c, positions, c->x.tokens, w.x[0], w.y[0], sheet) &&
             rotate_split(s, c, &plan, &w, sheet)) {
-            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0], sheet);
             compare(s, c, &w, w.y[0], w.y[1], w.bounds[0], "tokens in several calls", sheet);
             compare(s, c, &w, w.y[0], w.y[2], w.bounds[0], "rows one by one", sheet);
         }
@@ -243,9 +243,9 @@ static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, con
     second.positions = prop_case_list(c, 1);
     if (!prop_rotate(s, &second, prop_case_list(c, 1), w->x[0], w->y[3], sheet))
         return;
-    prop_bounds(s, c->axes, prop_case_list(c, 1), tokens, w->bounds[1]);
+    prop_bounds(s, c->axes, prop_case_list(c, 1), tokens, w->bounds[1], sheet);
     compare(s, &second, w, w->y[2], w->y[3], w->bounds[1], "a plan made beside another", sheet);
-    prop_bounds(s, c->axes, positions, tokens, w->bounds[0]);
+    prop_bounds(s, c->axes, positions, tokens, w->bounds[0], sheet);
     if (prop_rotate(s, c, positions, w->x[0], w->y[3], sheet))
         compare(s, c, w, w->y[0], w->y[3], w->bounds[0], "a plan used before", sheet);
 }

@@ -25,7 +25,7 @@
 
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
 enum { WINDOW = 512, MAIN_WINDOWS = 24, USUAL_CASES = 20, LIGHT_CASES = 8 };
-enum { WIDE_TOKENS = 1537, WIDE_WINDOW = 1 << 17, MANY_HEADS = 129 };
+enum { MANY_HEADS = 129 };
 
 static int64_t count_contract(const prop_subject *s)
 {
@@ -38,8 +38,8 @@ static int64_t count_contract(const prop_subject *s)
     return (s->weight == PROP_USUAL ? USUAL_CASES : LIGHT_CASES) * more;
 }
 
-/* A call of more tokens than a block, over a window that 16 bits cannot index, and one of as many
- * heads as models have: once each, on a spec of few pairs, where a table of that window is small.
+/* A call of many tokens, and one of as many heads as models have: once each, on a spec of few
+ * pairs, where a table of the window is small.
  */
 static bool wide_case(const prop_subject *s, int64_t index)
 {
@@ -104,17 +104,23 @@ static bool generate_cluster(const prop_subject *s, int64_t index, uint64_t h, p
     return true;
 }
 
+/* More tokens than a block, over a window that 16 bits cannot index; every position of a window of
+ * exactly a power of two; more tokens than a prompt's chunk of 8192. By size in turn, so that each
+ * has its specs; the longer levels, 8 times the last two. */
 static bool generate_wide(const prop_subject *s, uint64_t h, prop_case *c)
 {
-    if (!prop_case_new(c, &prop_contract_property, s, WIDE_TOKENS, 1, 1))
+    static const struct {
+        int64_t tokens, window;
+    } calls[] = {{1537, 1 << 17}, {4096, 4096}, {8209, 8192}};
+    int64_t which = s->spec->rotary_dim / 2 % 3, more = s->level == PROP_QUICK ? 1 : 8;
+    int64_t window = calls[which].window * (which == 0 ? 1 : more);
+    if (!prop_case_new(c, &prop_contract_property, s, calls[which].tokens * more, 1, 1))
         return false;
     prop_case_arrange(s, c, h >> 40);
     int64_t *p = prop_case_list(c, 0);
     for (int64_t t = 0; t < c->x.tokens; t++)
         for (uint32_t a = 0; a < c->axes; a++)
-            p[t * c->axes + a] = t == 0   ? 0
-                                 : t == 1 ? WIDE_WINDOW - 1
-                                          : (t * 86243 + 29 * a) % WIDE_WINDOW;
+            p[t * c->axes + a] = t == 0 ? 0 : t == 1 ? window - 1 : (t * 86243 + 29 * a) % window;
     return true;
 }
 
@@ -212,10 +218,10 @@ static void judge_contract(const prop_subject *s, const prop_case *c, prop_sheet
         prop_case_data(s, c, 0, x);
         /* Claimed before the call, and held to after it: a contract is a function of its arguments
          * alone. */
-        prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds);
+        prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds, sheet);
         if (prop_rotate(s, c, prop_case_list(c, 0), x, y, sheet)) {
             sheet->expected += c->x.tokens * c->x.heads * (int64_t)pairs;
-            prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, after);
+            prop_bounds(s, c->axes, prop_case_list(c, 0), c->x.tokens, after, sheet);
             if (memcmp(bounds, after, count * sizeof *bounds) != 0)
                 prop_fail(sheet, "error_bound answers differently after the call than before it");
             prop_claims_note(s, c->axes, prop_case_list(c, 0), c->x.tokens, bounds, sheet);

@@ -155,7 +155,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     if (r == NULL || points == NULL)
         prop_fail(sheet, "internal: out of memory");
     else if (rotate_both(s, c, &w, sheet)) {
-        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0], sheet);
         judge_tokens(s, c, &w, points, r, sheet);
         bool octaves = c->parameter != 0;
         for (int64_t t = 0; t < c->x.tokens; t++) /* a case made smaller has others */
@@ -168,10 +168,10 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     prop_work_free(&w);
 }
 
-/* Four positions an octave, for the curve: 0 to 3, then the nearest below 2^(n/4). Each is a case of
- * its own, since a plan from 2^17 to 2^17.75 is a table of 90000 positions for four. */
+/* Four positions an octave, for the curve: 0 to 3, then the nearest below 2^(n/4). Each is a case
+ * of its own, since a plan from 2^17 to 2^17.75 is a table of 90000 positions for four. */
 enum { POINTS_AN_OCTAVE = 4, OCTAVES = 18, USUAL_POINTS = 8 };
-_Static_assert(POINTS_AN_OCTAVE * OCTAVES <= PROP_CURVE, "the whole curve is kept");
+_Static_assert(POINTS_AN_OCTAVE *OCTAVES <= PROP_CURVE, "the whole curve is kept");
 
 static int64_t point_of_curve(int64_t n)
 {

@@ -75,7 +75,7 @@ static bool turn(const prop_subject *s, const prop_case *c, prop_work *w, int li
                                    : prop_case_list(c, 1)[i] + sign * prop_case_list(c, 0)[i];
     if (!prop_rotate(s, c, w->positions, from, w->y[to], sheet))
         return false;
-    prop_bounds(s, c->axes, w->positions, c->x.tokens, w->bounds[to]);
+    prop_bounds(s, c->axes, w->positions, c->x.tokens, w->bounds[to], sheet);
     return true;
 }
 

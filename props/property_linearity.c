@@ -52,7 +52,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     if (prop_rotate(s, c, positions, w.x[0], w.y[0], sheet) &&
         prop_rotate(s, c, positions, w.x[1], w.y[1], sheet) &&
         prop_rotate(s, c, positions, w.y[3], w.y[2], sheet)) {
-        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
+        prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0], sheet);
         compare(s, c, &w, sheet);
     }
     prop_work_free(&w);

@@ -95,7 +95,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
         }
         good = prop_rotate(s, c, positions, w.x[call % 2], w.y[call], sheet);
         if (good)
-            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[call]);
+            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[call], sheet);
     }
     for (int64_t row = 0; good && row < c->x.tokens * c->x.heads; row++)
         judge_row(s, c, &w, row, sheet);

@@ -74,8 +74,8 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
         } else if (!good) {
             prop_fail(sheet, "with the other pairing: %s", apart.reason);
         } else {
-            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0]);
-            prop_bounds(&other, c->axes, positions, c->x.tokens, w.bounds[1]);
+            prop_bounds(s, c->axes, positions, c->x.tokens, w.bounds[0], sheet);
+            prop_bounds(&other, c->axes, positions, c->x.tokens, w.bounds[1], sheet);
             compare(s, &other, c, &w, sheet);
         }
     }

@@ -253,12 +253,16 @@ bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *posit
 }
 
 void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
-                 double *bounds)
+                 double *bounds, prop_sheet *sheet)
 {
+    char text[160];
     rope_plan_args args = window_args(s, axes, positions, tokens);
+    prop_fpstate before = prop_fpstate_get();
     for (int64_t t = 0; t < tokens; t++)
         for (int64_t i = 0; i < args.pairs; i++)
             *bounds++ = s->kernel->error_bound(&args, positions[t * axes + args.axis[i]], i);
+    if (!prop_fpstate_check(&before, text, sizeof text))
+        disturbed(sheet, "error_bound", text);
 }
 
 void prop_pair(const rope_spec *spec, int64_t pair, int64_t *first, int64_t *second)

@@ -33,7 +33,7 @@ bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *posit
 
 /* The contract of every (token, pair) for such a call: [tokens][pairs]. */
 void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
-                 double *bounds);
+                 double *bounds, prop_sheet *sheet);
 
 /* Index of pair i's two elements in a row. */
 void prop_pair(const rope_spec *spec, int64_t pair, int64_t *first, int64_t *second);

@@ -37,9 +37,9 @@ typedef struct prop_verification {
 typedef struct prop_line {
     const rope_kernel *kernel;
     const prop_property *property;
-    prop_verdict verdict; /* PASS, FAIL or NOT_RUN */
-    int specs;            /* that were judged */
-    prop_tally total;     /* positions, comparisons summed; the worst */
+    prop_verdict verdict;   /* PASS, FAIL or NOT_RUN */
+    int specs;              /* that were judged */
+    prop_tally total;       /* positions, comparisons summed; the worst */
     const char *worst_spec; /* that of the worst, with its pairing */
     char reason[PROP_REASON];
     /* Of the first failure: which finding, and which case of it (-1: none can be named). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/verify_options.h"
 
 enum { MAX_RESULTS = 2048 };
 
@@ -57,6 +58,7 @@ bool prop_encodings_run(prop_encodings *e, uint64_t seed, int level, rope_error 
 {
     prop_limits limits = prop_limits_default();
     e->seed = seed;
+    e->level = level;
     for (int i = 0; i < e->count; i++) {
         e->sheets[i] = prop_share(sizeof *e->sheets[i]);
         if (e->sheets[i] == NULL)
@@ -110,15 +112,23 @@ static line line_of(const struct prop_encoding_sheet *sheet, const char *propert
     return l;
 }
 
+/* The command that repeats a kernel's run. */
+enum { REPLAY = 192 };
+static const char *replay_of(const prop_encodings *e, int kernel, char text[REPLAY])
+{
+    snprintf(text, REPLAY, "tightrope verify --kernel %s%s%s --seed %" PRIu64,
+             rope_header_name(e->kernels[kernel]), e->level > 0 ? " --level " : "",
+             e->level > 0 ? prop_level_name((prop_level)e->level) : "", e->seed);
+    return text;
+}
+
 static void print_failure(const prop_encodings *e, int kernel, const char *property,
                           const char *spec, const char *reason, FILE *out)
 {
-    const char *name = rope_header_name(e->kernels[kernel]);
-    fprintf(
-        out,
-        "FAIL %-14s %-14s %s\n     %s\n     replay: tightrope verify --kernel %s --seed %" PRIu64
-        "\n",
-        name, property, spec, reason, name, e->seed);
+    char replay[REPLAY];
+    fprintf(out, "FAIL %-14s %-14s %s\n     %s\n     replay: %s\n",
+            rope_header_name(e->kernels[kernel]), property, spec, reason,
+            replay_of(e, kernel, replay));
 }
 
 prop_sum prop_encodings_text(const prop_encodings *e, FILE *out)
@@ -190,10 +200,9 @@ static void row(const char *run, const rope_header *kernel, const prop_encoding_
 void prop_encodings_rows(const prop_encodings *e, const char *run, rows_writer *w)
 {
     for (int k = 0; k < e->count; k++) {
-        char replay[160];
+        char text[REPLAY];
         const struct prop_encoding_sheet *sheet = e->sheets[k];
-        snprintf(replay, sizeof replay, "tightrope verify --kernel %s --seed %" PRIu64,
-                 rope_header_name(e->kernels[k]), e->seed);
+        const char *replay = replay_of(e, k, text);
         for (int i = 0; i < sheet->count; i++)
             row(run, e->kernels[k], &sheet->results[i], replay, w);
         if (sheet->crashed || sheet->overflow || sheet->count == 0) {

@@ -14,6 +14,7 @@ typedef struct prop_encodings {
     struct prop_encoding_sheet
         *sheets[PROP_MAX_ENCODINGS]; /* shared with the children; prop_encodings_free */
     uint64_t seed;
+    int level;
 } prop_encodings;
 
 /* Adds a kernel once; rotations are ignored. False with a line when there are too many. */

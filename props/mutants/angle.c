@@ -171,6 +171,26 @@ static int64_t at_most_511(const rope_plan *p, int64_t position)
 static const mutant_hooks position_clamped_hooks = {.position = at_most_511};
 MUTATION(position_clamped, "FRAUD", "positions above 511 clamped to 511");
 
+/* An unsigned 16-bit index that saturates: right but for one position, where the table is as long
+ * as that. */
+static int64_t but_65536(const rope_plan *p, int64_t position)
+{
+    (void)p;
+    return position == 65536 ? 65535 : position;
+}
+static const mutant_hooks position_saturated_hooks = {.position = but_65536};
+MUTATION(position_saturated, "F27", "position 65536 turns as 65535");
+
+/* A mask of the length less one, taken one too short. */
+static int64_t but_last_of_4096(const rope_plan *p, int64_t position)
+{
+    bool exact = p->args.last[0] - p->args.first[0] == 4095 && position == p->args.last[0];
+    return exact ? position - 1 : position;
+}
+static const mutant_hooks window_last_missed_hooks = {.position = but_last_of_4096};
+MUTATION(window_last_missed, "F27",
+         "the last position of a window of 4096 turns as the one before");
+
 static void turn_small_angles(const rope_plan *p, int64_t position, int64_t pair, float *c,
                               float *s)
 {

@@ -71,6 +71,18 @@ static void round_plan(rope_plan *p)
 static const mutant_hooks plan_rounding_mode_hooks = {.alter = round_plan};
 MUTATION(plan_rounding_mode, "FRAUD", "plan leaves the rounding mode at upward");
 
+static double claim_upward(const rope_plan_args *args, int64_t position, int64_t pair);
+static const mutant_hooks contract_rounding_mode_hooks = {0};
+MUTATION(contract_rounding_mode, "FRAUD", "error_bound leaves the rounding mode at upward",
+         .error_bound = claim_upward);
+static double claim_upward(const rope_plan_args *args, int64_t position, int64_t pair)
+{
+    double bound =
+        mutant_original(&mutation_contract_rounding_mode)->error_bound(args, position, pair);
+    fesetround(FE_UPWARD);
+    return bound;
+}
+
 /* What only x86 has; elsewhere a named skip. */
 #if defined(__x86_64__)
 #define X86_ONLY NULL

@@ -200,6 +200,13 @@ static void rotate_sixty_four(const mutant_row *r, const float *x, float *y)
 static const mutant_hooks heads_capped_hooks = {.row = rotate_sixty_four};
 MUTATION(heads_capped, "FRAUD", "heads after the first 64 are not rotated");
 
+static void rotate_eight_thousand(const mutant_row *r, const float *x, float *y)
+{
+    (r->token < 8192 ? mutant_rotate_row : copy_row)(r, x, y);
+}
+static const mutant_hooks tokens_capped_hooks = {.row = rotate_eight_thousand};
+MUTATION(tokens_capped, "FRAUD", "tokens of a call after the first 8192 are not rotated");
+
 static void rotate_unless_zero(const mutant_row *r, const float *x, float *y)
 {
     int64_t e = 0;

@@ -71,7 +71,7 @@ enum { ROOM = 1 << 17 };
 static void run(const prop_mutant *m, const rope_kernel *kernel, const situation *s, float *y)
 {
     static float room[ROOM];
-    static int64_t positions[4096];
+    static int64_t positions[1 << 14];
     problem p;
     problem_open(&p, s->spec != NULL ? s->spec : m->example);
     int64_t axes = p.frequencies.axis_count, dim = p.spec.head_dim;
@@ -86,7 +86,7 @@ static void run(const prop_mutant *m, const rope_kernel *kernel, const situation
                         dim + s->gap + s->y_gap};
     if (s->in_place)
         target = from;
-    assert_true(s->tokens * target.token_stride + 128 < ROOM && s->tokens * axes <= 4096);
+    assert_true(s->tokens * target.token_stride + 128 < ROOM && s->tokens * axes <= 1 << 14);
 
     uint64_t seed = 0x9e3779b97f4a7c15u;
     memset(y, 0x7f, ROOM * sizeof *y);
@@ -190,6 +190,12 @@ static const struct {
      {.spec = "head_dim=72,base=10000,pairing=half", USUAL}},
     {"head_block", {.step = 1, .tokens = 9, .heads = 8}, {.step = 1, .tokens = 9, .heads = 9}},
     {"heads_capped", {.step = 1, .tokens = 9, .heads = 65}, {.step = 1, .tokens = 9, .heads = 64}},
+    {"tokens_capped",
+     {.spec = "head_dim=8,base=10000,pairing=half", .step = 1, .tokens = 8193, .heads = 1},
+     {.spec = "head_dim=8,base=10000,pairing=half", .step = 1, .tokens = 8192, .heads = 1}},
+    {"position_saturated",
+     {.first = 65536, .step = 1, .tokens = 1, .heads = 1},
+     {.first = 65537, .step = 1, .tokens = 40, .heads = 1}},
     {"zero_rows_skipped", {USUAL, .kind = DATA_ZERO}, {USUAL}},
     {"wrong_stride", {USUAL, .y_gap = 3}, {USUAL, .gap = 5}},
     {"contiguous_assumed", {USUAL, .gap = 3}, {USUAL}},
@@ -321,6 +327,11 @@ static const char *const elsewhere[] = {
     "rounding_mode_left",
     "plan_rounding_mode",
     "contract_nan",
+    "contract_rounding_mode",
+    "window_last_missed",
+    "scratch_static",
+    "scratch_in_plan",
+    "row_copied_to_static",
     "contract_infinite",
     "contract_negative",
     "contract_vast",

@@ -107,6 +107,58 @@ static rope_status apply_three_hundred(const rope_plan *p, const rope_view *x, c
 static const mutant_hooks late_call_hooks = {.apply = apply_three_hundred};
 MUTATION(late_call, "FRAUD", "from the 300th call on a plan, the first element is 0");
 
+/* What calls share that run at once. cos and sin of a token in static memory, to save the stack. */
+static void rotate_by_static(const mutant_row *r, const float *x, float *y)
+{
+    static float cosines[MUTANT_MAX_PAIRS], sines[MUTANT_MAX_PAIRS];
+    size_t bytes = (size_t)r->plan->args.pairs * sizeof *cosines;
+    if (r->head == 0) {
+        memcpy(cosines, r->cosines, bytes);
+        memcpy(sines, r->sines, bytes);
+    }
+    mutant_row row = *r;
+    row.cosines = cosines;
+    row.sines = sines;
+    mutant_rotate_row(&row, x, y);
+}
+static const mutant_hooks scratch_static_hooks = {.row = rotate_by_static};
+MUTATION(scratch_static, "FRAUD", "keeps a token's cos and sin in static memory: not reentrant");
+
+/* The token's position in the plan. */
+static void rotate_by_plan(const mutant_row *r, const float *x, float *y)
+{
+    rope_plan *m = mutant_mutable(r->plan);
+    float cosines[MUTANT_MAX_PAIRS], sines[MUTANT_MAX_PAIRS];
+    if (r->head == 0)
+        memcpy(m->memory, r->position, sizeof *m->memory);
+    for (int64_t i = 0; i < m->args.pairs; i++)
+        if (r->plan->args.axis_count == 1)
+            mutant_turn(r->plan, m->memory[0], i, &cosines[i], &sines[i]);
+    mutant_row row = *r;
+    if (r->plan->args.axis_count == 1) {
+        row.cosines = cosines;
+        row.sines = sines;
+    }
+    mutant_rotate_row(&row, x, y);
+}
+static const mutant_hooks scratch_in_plan_hooks = {.row = rotate_by_plan};
+MUTATION(scratch_in_plan, "FRAUD", "keeps the token's position in the plan: not reentrant");
+
+/* The row, so that y may be x. */
+static void rotate_copy(const mutant_row *r, const float *x, float *y)
+{
+    static float copy[4096];
+    size_t bytes = (size_t)r->plan->spec.head_dim * sizeof *copy;
+    if (bytes > sizeof copy) {
+        mutant_rotate_row(r, x, y);
+        return;
+    }
+    memcpy(copy, x, bytes);
+    mutant_rotate_row(r, copy, y);
+}
+static const mutant_hooks row_copied_to_static_hooks = {.row = rotate_copy};
+MUTATION(row_copied_to_static, "FRAUD", "copies each row into static memory: not reentrant");
+
 /* Writes what it computed the time before; the first time, the right thing. */
 static rope_status apply_late(const rope_plan *p, const rope_view *x, const rope_view *y,
                               const int64_t *positions, int64_t position_stride)
