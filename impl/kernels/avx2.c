@@ -546,6 +546,55 @@ static void gather(const rope_plan *p, const int64_t *position, int64_t begin, i
     }
 }
 
+/* All tokens where the cache holds them, positions have one axis and nothing is to be copied. Usual
+ * sizes are constants of a loop of their own: between two tokens then stand a few instructions,
+ * where the general way takes some 30 cycles, a third of the time of 8 heads of 64. */
+AVX2 INLINE void tokens_in_cache(const rope_plan *p, rows r, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride,
+                                 const uint32_t pairing, const int64_t pairs)
+{
+    const float *table = p->rows[0];
+    const int64_t first = p->geometry.first[0], tokens = x->tokens;
+    const int64_t x_step = x->token_stride, y_step = y->token_stride;
+    for (int64_t t = 0; t < tokens;
+         t++, r.x += x_step, r.y += y_step, positions += position_stride) {
+        const float *row = table + ((uint64_t)positions[0] - (uint64_t)first) * 2 * (uint64_t)pairs;
+        if (pairing == ROPE_HALF)
+            half_in_cache(r, row, row + pairs, pairs);
+        else
+            adjacent_in_cache(r, row, row + pairs, pairs);
+    }
+}
+
+AVX2 static void apply_in_cache(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                const int64_t *positions, int64_t stride)
+{
+    const rope_geometry *g = &p->geometry;
+    rows r = {(const float *)x->data + g->rotary_offset,
+              (float *)y->data + g->rotary_offset,
+              x->heads,
+              x->head_stride,
+              y->head_stride,
+              g->pairs};
+    const bool half = g->pairing == ROPE_HALF;
+    if (half && g->pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 32);
+    else if (half && g->pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 64);
+    else if (half && g->pairs == 128)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 128);
+    else if (half)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, g->pairs);
+    else if (g->pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 32);
+    else if (g->pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 64);
+    else if (g->pairs == 128)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 128);
+    else
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, g->pairs);
+}
+
 AVX2 static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
                               const int64_t *positions, int64_t position_stride)
 {
@@ -555,6 +604,10 @@ AVX2 static rope_status apply(const rope_plan *p, const rope_view *x, const rope
         return status;
     const walk how = walk_of(g, x, y);
     const bool rest = x->data != y->data && g->head_dim != 2 * g->pairs;
+    if (how == IN_CACHE && g->axis_count == 1 && !rest) {
+        apply_in_cache(p, x, y, positions, position_stride);
+        return ROPE_OK;
+    }
     for (int64_t t = 0; t < x->tokens; t++) {
         const int64_t *position = positions + t * position_stride;
         const float *source = (const float *)x->data + t * x->token_stride;
