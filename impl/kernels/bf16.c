@@ -139,15 +139,19 @@ AVX2 INLINE __m256 widen(__m128i v)
 
 /* To nearest, ties to even: add half an ulp less one, and one more where the kept part is odd. A
  * NaN stays one: those that arithmetic makes of bf16 operands have no bit below the kept ones. */
+AVX2 INLINE __m256i rounded(__m256 v)
+{
+    __m256i bits = _mm256_castps_si256(v);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+}
+
 AVX2 INLINE __m128i narrow(__m256 v)
 {
     const __m256i upper =
         _mm256_setr_epi8(2, 3, 6, 7, 10, 11, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1, 2, 3, 6, 7, 10,
                          11, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1);
-    __m256i bits = _mm256_castps_si256(v);
-    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
-    __m256i kept = _mm256_shuffle_epi8(_mm256_add_epi32(bits, half), upper);
+    __m256i kept = _mm256_shuffle_epi8(rounded(v), upper);
     return _mm256_castsi256_si128(_mm256_permute4x64_epi64(kept, 0x8));
 }
 
@@ -176,6 +180,76 @@ AVX2 INLINE void store(uint16_t *p, __m256 v, const int lanes)
         memcpy(p, &bits, sizeof bits);
     if (lanes == 1)
         *p = (uint16_t)bits;
+}
+
+/* Sixteen elements as two vectors of f32: those at even places, and those at odd ones. Widening and
+ * narrowing are then a shift, a mask or a blend, and no element changes its place. */
+typedef struct wide {
+    __m256 even, odd;
+} wide;
+
+AVX2 INLINE wide load_16(const uint16_t *p)
+{
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
+    return (wide){_mm256_castsi256_ps(_mm256_slli_epi32(v, 16)),
+                  _mm256_castsi256_ps(_mm256_and_si256(v, upper))};
+}
+
+/* Both vectors are rounded at once, in 16-bit elements: kept, the upper halves of all 16 values, is
+ * raised by the carry of rest + 0x7fff + (kept is odd), rest being the lower halves. The average is
+ * that sum's upper 16 of 17 bits. */
+AVX2 INLINE void store_16(uint16_t *p, wide v)
+{
+    __m256i even = _mm256_castps_si256(v.even), odd = _mm256_castps_si256(v.odd);
+    __m256i kept = _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xaa);
+    __m256i rest = _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xaa);
+    __m256i half =
+        _mm256_add_epi16(_mm256_and_si256(kept, _mm256_set1_epi16(1)), _mm256_set1_epi16(0x7ffe));
+    __m256i carry = _mm256_srli_epi16(_mm256_avg_epu16(rest, half), 15);
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm256_add_epi16(kept, carry));
+}
+
+/* c or s of 16 half pairs. */
+AVX2 INLINE wide sixteen(const float *values)
+{
+    __m256 first = _mm256_loadu_ps(values), second = _mm256_loadu_ps(values + 8);
+    __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(first, second, 0x88));
+    __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(first, second, 0xdd));
+    return (wide){_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xd8)),
+                  _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xd8))};
+}
+
+AVX2 INLINE __m256 minus(__m256 x, __m256 c, __m256 y, __m256 s) /* x c - y s */
+{
+    return _mm256_fmsub_ps(x, c, _mm256_mul_ps(y, s));
+}
+
+AVX2 INLINE __m256 plus(__m256 x, __m256 c, __m256 y, __m256 s) /* x c + y s */
+{
+    return _mm256_fmadd_ps(x, c, _mm256_mul_ps(y, s));
+}
+
+AVX2 INLINE void half_to(uint16_t *y0, uint16_t *y1, wide x0, wide x1, wide c, wide s)
+{
+    wide first = {minus(x0.even, c.even, x1.even, s.even), minus(x0.odd, c.odd, x1.odd, s.odd)};
+    wide second = {plus(x1.even, c.even, x0.even, s.even), plus(x1.odd, c.odd, x0.odd, s.odd)};
+    store_16(y0, first);
+    store_16(y1, second);
+}
+
+/* Eight adjacent pairs: their first elements are the even ones. */
+AVX2 INLINE void adjacent_to(uint16_t *y, wide z, __m256 c, __m256 s)
+{
+    wide turned = {minus(z.even, c, z.odd, s), plus(z.odd, c, z.even, s)};
+    store_16(y, turned);
+}
+
+/* Sixteen half pairs. */
+AVX2 INLINE void half_16(rows r, int64_t at, wide c, wide s)
+{
+    wide x0 = load_16(r.x + at), x1 = load_16(r.x + r.partner + at);
+    half_to(r.y + at, r.y + r.partner + at, x0, x1, c, s);
 }
 
 AVX2 INLINE void half_one(rows r, int64_t at, __m256 c, __m256 s, const int lanes)
@@ -219,19 +293,17 @@ AVX2 INLINE __m256 some(const float *values, const int count)
     return _mm256_castps128_ps256(_mm_load_ss(values));
 }
 
-/* 32 half pairs: c and s stay in registers while the heads pass by. */
-AVX2 INLINE void half_32(rows r, const float *c, const float *s)
+/* Up to 32 half pairs: c and s stay in registers while the heads pass by. */
+AVX2 INLINE void half_wide(rows r, const float *cosines, const float *sines, const int count)
 {
-    __m256 c0 = _mm256_loadu_ps(c), c1 = _mm256_loadu_ps(c + 8);
-    __m256 c2 = _mm256_loadu_ps(c + 16), c3 = _mm256_loadu_ps(c + 24);
-    __m256 s0 = _mm256_loadu_ps(s), s1 = _mm256_loadu_ps(s + 8);
-    __m256 s2 = _mm256_loadu_ps(s + 16), s3 = _mm256_loadu_ps(s + 24);
-    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        half_one(r, 0, c0, s0, 8);
-        half_one(r, 8, c1, s1, 8);
-        half_one(r, 16, c2, s2, 8);
-        half_one(r, 24, c3, s3, 8);
+    wide c[2], s[2];
+    for (int v = 0; v < count; v++) {
+        c[v] = sixteen(cosines + 16 * v);
+        s[v] = sixteen(sines + 16 * v);
     }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int v = 0; v < count; v++)
+            half_16(r, 16 * v, c[v], s[v]);
 }
 
 AVX2 INLINE void half_few(rows r, const float *c, const float *s, const int lanes)
@@ -241,17 +313,17 @@ AVX2 INLINE void half_few(rows r, const float *c, const float *s, const int lane
         half_one(r, 0, c0, s0, lanes);
 }
 
-/* 16 adjacent pairs, as half_32. */
-AVX2 INLINE void adjacent_16(rows r, const float *c, const float *s)
+/* Up to 32 adjacent pairs, as half_wide. */
+AVX2 INLINE void adjacent_wide(rows r, const float *cosines, const float *sines, const int count)
 {
-    __m256 c0 = twice(c, 4), c1 = twice(c + 4, 4), c2 = twice(c + 8, 4), c3 = twice(c + 12, 4);
-    __m256 s0 = twice(s, 4), s1 = twice(s + 4, 4), s2 = twice(s + 8, 4), s3 = twice(s + 12, 4);
-    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        adjacent_one(r, 0, c0, s0, 8);
-        adjacent_one(r, 8, c1, s1, 8);
-        adjacent_one(r, 16, c2, s2, 8);
-        adjacent_one(r, 24, c3, s3, 8);
+    __m256 c[4], s[4];
+    for (int v = 0; v < count; v++) {
+        c[v] = _mm256_loadu_ps(cosines + 8 * v);
+        s[v] = _mm256_loadu_ps(sines + 8 * v);
     }
+    for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
+        for (int v = 0; v < count; v++)
+            adjacent_to(r.y + 16 * v, load_16(r.x + 16 * v), c[v], s[v]);
 }
 
 AVX2 INLINE void adjacent_few(rows r, const float *c, const float *s, const int pairs)
@@ -287,7 +359,9 @@ AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t c
 {
     int64_t i = 0;
     for (; count - i >= 32; i += 32)
-        half_32(advance(r, i), c + i, s + i);
+        half_wide(advance(r, i), c + i, s + i, 2);
+    for (; count - i >= 16; i += 16)
+        half_wide(advance(r, i), c + i, s + i, 1);
     for (; count - i >= 8; i += 8)
         half_few(advance(r, i), c + i, s + i, 8);
     half_rest(advance(r, i), c + i, s + i, count - i);
@@ -296,8 +370,10 @@ AVX2 static void half_in_cache(rows r, const float *c, const float *s, int64_t c
 AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
-    for (; count - i >= 16; i += 16)
-        adjacent_16(advance(r, 2 * i), c + i, s + i);
+    for (; count - i >= 32; i += 32)
+        adjacent_wide(advance(r, 2 * i), c + i, s + i, 4);
+    for (; count - i >= 8; i += 8)
+        adjacent_wide(advance(r, 2 * i), c + i, s + i, 1);
     for (; count - i >= 4; i += 4)
         adjacent_few(advance(r, 2 * i), c + i, s + i, 4);
     adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
@@ -309,49 +385,50 @@ AVX2 static void adjacent_in_cache(rows r, const float *c, const float *s, int64
  * gives the same bits. At least one vector a row. */
 AVX2 static void half_in_order(rows r, const float *c, const float *s, int64_t count)
 {
-    const int64_t last = count - 8;
-    const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
+    const int64_t last = count - 16;
+    const wide c_last = sixteen(c + last), s_last = sixteen(s + last);
+    wide cosines[BLOCK / 16], sines[BLOCK / 16];
+    for (int64_t i = 0; i < last; i += 16) {
+        cosines[i / 16] = sixteen(c + i);
+        sines[i / 16] = sixteen(s + i);
+    }
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m256 x0 = load(r.x + last, 8), x1 = load(r.x + r.partner + last, 8);
-        for (int64_t i = 0; i < last; i += 8)
-            half_one(r, i, _mm256_loadu_ps(c + i), _mm256_loadu_ps(s + i), 8);
-        store(r.y + last, _mm256_fmsub_ps(x0, c_last, _mm256_mul_ps(x1, s_last)), 8);
-        store(r.y + r.partner + last, _mm256_fmadd_ps(x1, c_last, _mm256_mul_ps(x0, s_last)), 8);
+        wide x0 = load_16(r.x + last), x1 = load_16(r.x + r.partner + last);
+        for (int64_t i = 0; i < last; i += 16)
+            half_16(r, i, cosines[i / 16], sines[i / 16]);
+        half_to(r.y + last, r.y + r.partner + last, x0, x1, c_last, s_last);
     }
 }
 
 AVX2 static void adjacent_in_order(rows r, const float *c, const float *s, int64_t count)
 {
-    const int64_t last = count - 4;
-    float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
-    for (int64_t i = 0; i < last; i += 4) {
-        _mm256_storeu_ps(c2 + 2 * i, twice(c + i, 4));
-        _mm256_storeu_ps(s2 + 2 * i, twice(s + i, 4));
-    }
-    const __m256 c_last = twice(c + last, 4), s_last = twice(s + last, 4);
+    const int64_t last = count - 8;
+    const __m256 c_last = _mm256_loadu_ps(c + last), s_last = _mm256_loadu_ps(s + last);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m256 z = load(r.x + 2 * last, 8);
-        for (int64_t i = 0; i < last; i += 4)
-            adjacent_one(r, 2 * i, _mm256_loadu_ps(c2 + 2 * i), _mm256_loadu_ps(s2 + 2 * i), 8);
-        __m256 swapped = _mm256_permute_ps(z, 0xb1);
-        store(r.y + 2 * last, _mm256_fmaddsub_ps(z, c_last, _mm256_mul_ps(swapped, s_last)), 8);
+        wide z = load_16(r.x + 2 * last);
+        for (int64_t i = 0; i < last; i += 8)
+            adjacent_to(r.y + 2 * i, load_16(r.x + 2 * i), _mm256_loadu_ps(c + i),
+                        _mm256_loadu_ps(s + i));
+        adjacent_to(r.y + 2 * last, z, c_last, s_last);
     }
 }
 
 AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                         bool in_order)
 {
-    if (pairing == ROPE_HALF && in_order && count >= 8)
+    /* In order, a row has a last vector of 16 elements. */
+    if (pairing == ROPE_HALF && in_order && count >= 16)
         half_in_order(r, c, s, count);
     else if (pairing == ROPE_HALF)
         half_in_cache(r, c, s, count);
-    else if (in_order && count >= 4)
+    else if (in_order && count >= 8)
         adjacent_in_order(r, c, s, count);
     else
         adjacent_in_cache(r, c, s, count);
 }
 
-/* Whether the tensor is past a core's own caches: measured on Zen 5, 1 MiB. */
+/* Whether the tensor is past a core's own caches: measured on Zen 5, 1 MiB. Stores around the
+ * caches, which pay for f32, do not here: the loop is not as fast as memory. */
 static bool beyond_cache(const rope_geometry *g, const rope_view *x)
 {
     return x->tokens * x->heads * 2 * g->pairs > INT64_C(1) << 19;
