@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,7 +223,7 @@ bool prop_start(prop_child *child, prop_body *body, void *context, const prop_li
         prop_unshare(child->board, sizeof *child->board);
         return rope_fail(error, "cannot fork a child process: %s", strerror(errno));
     }
-    child->beat_wall = seconds(CLOCK_MONOTONIC);
+    child->polled = seconds(CLOCK_MONOTONIC);
     return true;
 }
 
@@ -265,16 +266,20 @@ static void conclude(prop_child *child, int status, const struct rusage *usage, 
 
 static bool overdue(prop_child *child)
 {
-    double cpu = cpu_of(child->pid), wall = seconds(CLOCK_MONOTONIC);
+    /* Of the time between two polls one second counts at most: where there is more, we have been
+     * stopped ourselves (Ctrl-Z, a machine put to sleep), and most likely the child with us. */
+    double cpu = cpu_of(child->pid), now = seconds(CLOCK_MONOTONIC);
+    child->waited += fmin(now - child->polled, 1);
+    child->polled = now;
     uint64_t beat = child->board->beat;
     if (beat != child->beat_seen) {
         child->beat_seen = beat;
         child->beat_cpu = cpu;
-        child->beat_wall = wall;
+        child->waited = 0;
         return false;
     }
     return cpu - child->beat_cpu > child->limits.cpu_seconds ||
-           wall - child->beat_wall > child->limits.wall_seconds;
+           child->waited > child->limits.wall_seconds;
 }
 
 bool prop_poll(prop_child *child, prop_end *end)

@@ -60,7 +60,8 @@ typedef struct prop_child {
     prop_limits limits;
     struct prop_board *board; /* shared */
     uint64_t beat_seen;
-    double beat_cpu, beat_wall;
+    double beat_cpu;       /* processor time at the latest beat */
+    double polled, waited; /* clock at the latest poll; seconds since the beat, seen by polls */
 } prop_child;
 
 bool prop_start(prop_child *child, prop_body *body, void *context, const prop_limits *limits,

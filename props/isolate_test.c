@@ -112,6 +112,23 @@ static void test_outcomes(void **state)
     prop_unshare(shared, sizeof *shared);
 }
 
+/* Time in which nobody polled (this process was stopped) is not held against a child. */
+static void test_stopped_parent(void **state)
+{
+    (void)state;
+    prop_limits limits = {.cpu_seconds = 9, .wall_seconds = 1.5};
+    prop_child child = {0};
+    prop_end end;
+    rope_error error;
+    assert_true(prop_start(&child, nap, NULL, &limits, &error));
+    assert_false(prop_poll(&child, &end));
+    usleep(2000000);
+    assert_false(prop_poll(&child, &end));
+    while (!prop_poll(&child, &end))
+        prop_nap();
+    assert_int_equal(end.outcome, PROP_TIME);
+}
+
 static void test_crash_is_placed(void **state)
 {
     (void)state;
@@ -139,8 +156,8 @@ static void test_memory_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outcomes),
-                                       cmocka_unit_test(test_crash_is_placed),
-                                       cmocka_unit_test(test_memory_limit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_stopped_parent),
+        cmocka_unit_test(test_crash_is_placed), cmocka_unit_test(test_memory_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
