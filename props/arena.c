@@ -67,9 +67,12 @@ static void poison(rope_dtype dtype, unsigned char *at, size_t bytes)
                                         [ROPE_BF16] = 0x7fa57fa57fa57fa5,
                                         [ROPE_F64] = 0x7ff4a5a5a5a5a5a5};
     uint64_t pattern = patterns[dtype];
-    for (; bytes >= sizeof pattern; at += sizeof pattern, bytes -= sizeof pattern)
-        memcpy(at, &pattern, sizeof pattern);
-    memcpy(at, &pattern, bytes);
+    size_t done = bytes < sizeof pattern ? bytes : sizeof pattern;
+    memcpy(at, &pattern, done);
+    for (size_t more; done < bytes; done += more) { /* doubled each time */
+        more = bytes - done < done ? bytes - done : done;
+        memcpy(at + done, at, more);
+    }
 }
 
 /* The offset in bytes of the first byte that is not poison, or bytes. at is aligned to an element.

@@ -84,8 +84,18 @@ static const format formats[] = {[ROPE_F32] = {23, 127, 32},
 
 static void put(rope_dtype dtype, void *packed, int64_t index, uint64_t bits)
 {
-    size_t bytes = rope_dtype_bytes(dtype);
-    memcpy((unsigned char *)packed + (size_t)index * bytes, &bits, bytes); /* little-endian */
+    /* Little-endian; by sizes that the compiler knows, since all data come through here. */
+    unsigned char *at = packed;
+    switch (rope_dtype_bytes(dtype)) {
+    case 2:
+        memcpy(at + 2 * index, &bits, 2);
+        break;
+    case 4:
+        memcpy(at + 4 * index, &bits, 4);
+        break;
+    default:
+        memcpy(at + 8 * index, &bits, 8);
+    }
 }
 
 static uint64_t get(rope_dtype dtype, const void *packed, int64_t index)

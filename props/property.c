@@ -9,14 +9,14 @@
 #include "impl/registry.h"
 
 static const prop_property *const properties[] = {
-    &prop_contract_property,      &prop_identity_property,    &prop_offset_property,
-    &prop_orthogonality_property, &prop_additivity_property,  &prop_permutation_property,
-    &prop_decay_property,         &prop_linearity_property,   &prop_independence_property,
-    &prop_nan_property,           &prop_in_place_property,    &prop_batch_property,
-    &prop_reuse_property,         &prop_repeat_property,      &prop_window_property,
-    &prop_arguments_property,     &prop_empty_property,       &prop_far_property,
-    &prop_footprint_property,     &prop_concurrent_property,  &prop_generated_property,
-    &prop_untouched_property,     &prop_environment_property,
+    &prop_contract_property,      &prop_identity_property,   &prop_offset_property,
+    &prop_orthogonality_property, &prop_additivity_property, &prop_permutation_property,
+    &prop_decay_property,         &prop_linearity_property,  &prop_independence_property,
+    &prop_nan_property,           &prop_in_place_property,   &prop_batch_property,
+    &prop_reuse_property,         &prop_repeat_property,     &prop_window_property,
+    &prop_arguments_property,     &prop_empty_property,      &prop_far_property,
+    &prop_footprint_property,     &prop_concurrent_property, &prop_large_property,
+    &prop_generated_property,     &prop_untouched_property,  &prop_environment_property,
 };
 
 const prop_property *const *prop_properties(size_t *count)

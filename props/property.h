@@ -110,7 +110,7 @@ extern const prop_property prop_contract_property, prop_identity_property, prop_
     prop_decay_property, prop_linearity_property, prop_independence_property, prop_nan_property,
     prop_in_place_property, prop_batch_property, prop_reuse_property, prop_repeat_property,
     prop_window_property, prop_arguments_property, prop_empty_property, prop_far_property,
-    prop_footprint_property, prop_concurrent_property, prop_generated_property,
+    prop_footprint_property, prop_concurrent_property, prop_large_property, prop_generated_property,
     prop_untouched_property, prop_environment_property;
 
 /* All, in the order in which they are run and listed. */

@@ -86,6 +86,8 @@ static const struct {
     {"scratch_static", "concurrent", "a call that another one interrupts has other bits in row 7",
      0},
     {"scratch_in_plan", "concurrent", "has other bits in row 8", 0},
+    {"large_aliasing", "large", "in a large tensor, against a small one", 0},
+    {"streamed_last_missed", "large", "in a large tensor, against a small one", 0},
     {"row_copied_to_static", "concurrent", "calls share memory", 0},
 };
 

@@ -174,6 +174,47 @@ static rope_status apply_aligned(const rope_plan *p, const rope_view *x, const r
 static const mutant_hooks aligned_only_hooks = {.apply = apply_aligned};
 MUTATION(aligned_only, "FRAUD", "copies unless x and y are aligned to 32 bytes");
 
+/* Ways of their own for large tensors. From 2^18 elements on, in place, a row is turned as if it
+ * were not; from 2^23 on, out of place, the last row of all stays as it was. */
+static int64_t elements_of(const rope_plan *p, const rope_view *x)
+{
+    return x->tokens * x->heads * p->spec.head_dim;
+}
+static rope_status apply_large_in_place(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                        const int64_t *positions, int64_t position_stride)
+{
+    mutant_mutable(p)->memory[0] = x->data == y->data && elements_of(p, x) >= (int64_t)1 << 18;
+    return mutant_loop(p, x, y, positions, position_stride);
+}
+static void rotate_aliased_when_large(const mutant_row *r, const float *x, float *y)
+{
+    if (r->plan->memory[0] == 0) {
+        mutant_rotate_row(r, x, y);
+        return;
+    }
+    for (int64_t i = 0; i < r->plan->args.pairs; i++) {
+        int64_t a, b;
+        mutant_elements(r->plan, i, &a, &b);
+        y[a] = x[a] * r->cosines[i] - x[b] * r->sines[i];
+        y[b] = x[a] * r->sines[i] + x[b] * r->cosines[i];
+    }
+}
+static const mutant_hooks large_aliasing_hooks = {.row = rotate_aliased_when_large,
+                                                  .apply = apply_large_in_place};
+MUTATION(large_aliasing, "F23", "in place from 2^18 elements on, x1 meets the new x0");
+
+static rope_status apply_but_last(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                  const int64_t *positions, int64_t position_stride)
+{
+    rope_view but_last = *x, to = *y;
+    if (x->data != y->data && elements_of(p, x) >= (int64_t)1 << 23)
+        but_last.tokens = --to.tokens;
+    return mutant_honest(p, &but_last, &to, positions, position_stride);
+}
+static const mutant_hooks streamed_last_missed_hooks = {.apply = apply_but_last};
+MUTATION(streamed_last_missed, "F28",
+         "out of place from 2^23 elements on, the last token is not written");
+
 /* An "aligned load" of what is not aligned reads from before the row. */
 static rope_status apply_aligned_down(const rope_plan *p, const rope_view *x, const rope_view *y,
                                       const int64_t *positions, int64_t position_stride)

@@ -330,6 +330,8 @@ static const char *const elsewhere[] = {
     "contract_rounding_mode",
     "window_last_missed",
     "scratch_static",
+    "large_aliasing",
+    "streamed_last_missed",
     "scratch_in_plan",
     "row_copied_to_static",
     "contract_infinite",
