@@ -125,7 +125,10 @@ valgrind: $(BUILD)/tightrope
 	$(VALGRIND) $< certify --recheck $(BUILD)/valgrind/certificate.json
 
 coverage:
-	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" LDFLAGS="--coverage" verify
+	@mkdir -p build-coverage
+	$(CC) -O2 $(WARN) -c -o build-coverage/exit.o scripts/coverage_exit.c
+	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" CPPFLAGS=-DCOVERAGE \
+	    LDFLAGS="--coverage -Wl,--wrap=_exit build-coverage/exit.o" verify
 	gcovr --root . --object-directory build-coverage --exclude '.*_test\.c' --exclude '.*_fuzz\.c' --print-summary \
 	    --txt build-coverage/coverage.txt
 

@@ -23,6 +23,15 @@ typedef struct variant {
     const char *refusal; /* in the compiler's or the self-test's words; NULL: must pass */
 } variant;
 
+/* What the objects of an instrumented library need. */
+#if defined(__SANITIZE_ADDRESS__)
+#define RUNTIME "-fsanitize=address,undefined"
+#elif defined(COVERAGE)
+#define RUNTIME "--coverage"
+#else
+#define RUNTIME ""
+#endif
+
 static const char *const compile_time = "must not be compiled with value-changing flags";
 static char build[512], folder[] = "/tmp/tightrope-strict-XXXXXX";
 
@@ -48,7 +57,8 @@ static int build_and_run(const char *compiler, const variant *v, char *output, s
         "%s -std=c17 -D_GNU_SOURCE -O2 -fno-tree-slp-vectorize -ffp-contract=off %s -w -I. -o "
         "%s/check.o -c "
         "oracle/self_check.c; "
-        "cc %s -I. -o %s/check %s/main.c %s/check.o %s/libtightrope.a -lmpfi -lmpfr -lgmp -lm; "
+        "cc %s " RUNTIME " -I. -o %s/check %s/main.c %s/check.o %s/libtightrope.a -lmpfi -lmpfr "
+        "-lgmp -lm; "
         "%s/check",
         compiler, v->flags, folder, v->link_flags, folder, folder, folder, build, folder);
     return run(command, output, size);
@@ -79,7 +89,7 @@ static void try_all(const char *compiler, size_t turn)
         {"-freciprocal-math", "", "-freciprocal-math"},
         {"-ffp-contract=fast", "", "-ffp-contract=fast"},
     };
-    char command[256], output[256];
+    char command[256], output[4096];
     snprintf(command, sizeof command, "command -v %s", compiler);
     if (run(command, output, sizeof output) != 0) {
         print_message("# %s is not installed\n", compiler);
