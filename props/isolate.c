@@ -16,17 +16,6 @@
 
 #include "props/resources.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 enum { WATCHES = 16, SIGNAL_STACK = 1 << 16 };
 
 /* What a child tells its parent. */
@@ -46,7 +35,7 @@ static struct {
 
 prop_limits prop_limits_default(void)
 {
-    double slow = SANITIZED ? 10 : 1;
+    double slow = PROP_SANITIZED ? 10 : 1;
     return (prop_limits){2 * slow, 30 * slow, (uint64_t)1 << 30};
 }
 
@@ -139,7 +128,7 @@ static void silence(void)
         return;
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
-    if (!SANITIZED) /* glibc's complaint on abort; a sanitizer's report is wanted */
+    if (!PROP_SANITIZED) /* glibc's complaint on abort; a sanitizer's report is wanted */
         dup2(null, STDERR_FILENO);
 }
 
@@ -147,7 +136,7 @@ static void silence(void)
  * free of charge; RLIMIT_AS would count them. */
 static void limit_memory(uint64_t bytes)
 {
-    if (SANITIZED || bytes == 0)
+    if (PROP_SANITIZED || bytes == 0)
         return;
     unsigned long long data_pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");

@@ -8,15 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sanitizers have a malloc of their own. */
-#if defined(__has_feature)
+/* Sanitizers have a malloc of their own, address space without end, and are slow. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PROP_SANITIZED 1
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||                         \
     __has_feature(thread_sanitizer)
 #define PROP_SANITIZED 1
 #endif
 #endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&       \
-    !defined(PROP_SANITIZED)
+#ifndef PROP_SANITIZED
+#define PROP_SANITIZED 0
+#endif
+#if defined(__GLIBC__) && !PROP_SANITIZED
 #define PROP_COUNTS 1
 #endif
 
