@@ -127,7 +127,7 @@ valgrind: $(BUILD)/tightrope
 coverage:
 	@mkdir -p build-coverage
 	$(CC) -O2 $(WARN) -c -o build-coverage/exit.o scripts/coverage_exit.c
-	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" CPPFLAGS=-DCOVERAGE \
+	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" CPPFLAGS=-DCOVERAGE CFLAGS=-Wno-sign-conversion \
 	    LDFLAGS="--coverage -Wl,--wrap=_exit build-coverage/exit.o" verify
 	gcovr --root . --object-directory build-coverage --exclude '.*_test\.c' --exclude '.*_fuzz\.c' --print-summary \
 	    --txt build-coverage/coverage.txt
