@@ -266,7 +266,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
 {
     prop_work w;
     prop_plan plan;
-    rows t[TENSORS] = {{NULL}};
+    rows t[TENSORS] = {{0}};
     if (!prop_work_new(s, c, 2, &w, sheet))
         return;
     const int64_t *positions = prop_case_list(c, 0);
