@@ -21,7 +21,9 @@ static void write_and_read(const rows_table *table)
     rope_error error;
     rows_table again;
     char *names = header(table->columns);
-    snprintf(path, sizeof path, "/tmp/rows_fuzz.%ld", (long)getpid());
+    /* A commit waits for the disk, unless the file lies in memory. */
+    snprintf(path, sizeof path, "%s/rows_fuzz.%ld",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
     rows_writer *w = names != NULL ? rows_create(path, names, &error) : NULL;
     if (w == NULL)
         abort();
@@ -50,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t r = 0; r < table.rows; r++)
             for (size_t c = 0; c < table.columns; c++)
                 rows_field_number(&table, r, (int)c);
-        if (size % 16 == 0) /* files on disk are slow */
+        if (size % 4 == 0) /* files are slow */
             write_and_read(&table);
         rows_free(&table);
     } else {
