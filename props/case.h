@@ -77,7 +77,7 @@ uint64_t prop_hash(uint64_t seed, uint64_t a, uint64_t b);
 void prop_case_arrange(const prop_subject *s, prop_case *c, uint64_t index);
 
 /* Structured positions in clusters of narrow windows; count of clusters, and one of them. */
-enum { PROP_CLUSTERS = 14 };
+enum { PROP_CLUSTERS = 21 };
 const int64_t *prop_cluster(int index, int *count);
 
 /* A random position: sign and magnitude uniform in the logarithm, below 2^24. */

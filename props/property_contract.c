@@ -25,7 +25,7 @@
 
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
 enum { WINDOW = 512, MAIN_WINDOWS = 24, USUAL_CASES = 20, LIGHT_CASES = 8 };
-enum { MANY_HEADS = 129 };
+enum { MANY_HEADS = 129, BLOCK_TOKENS = 37 };
 
 static int64_t count_contract(const prop_subject *s)
 {
@@ -49,6 +49,13 @@ static bool wide_case(const prop_subject *s, int64_t index)
 static bool many_heads_case(const prop_subject *s, int64_t index)
 {
     return index == count_contract(s) - 2 && s->frequencies->pairs <= 4;
+}
+
+/* A call of more tokens than a block, whose positions follow a pattern: once each, on every spec
+ * but the main one. */
+static bool block_case(const prop_subject *s, int64_t index)
+{
+    return s->weight != PROP_MAIN && index == count_contract(s) - 1 && !wide_case(s, index);
 }
 
 /* A window of consecutive positions in shuffled order. */
@@ -114,13 +121,51 @@ static bool generate_wide(const prop_subject *s, uint64_t h, prop_case *c)
     } calls[] = {{1537, 1 << 17}, {4096, 4096}, {8209, 8192}};
     int64_t which = s->spec->rotary_dim / 2 % 3, more = s->level == PROP_QUICK ? 1 : 8;
     int64_t window = calls[which].window * (which == 0 ? 1 : more);
-    if (!prop_case_new(c, &prop_contract_property, s, calls[which].tokens * more, 1, 1))
+    int64_t heads = which == 0 ? 2 : 1;
+    if (!prop_case_new(c, &prop_contract_property, s, calls[which].tokens * more, heads, 1))
         return false;
     prop_case_arrange(s, c, h >> 40);
     int64_t *p = prop_case_list(c, 0);
     for (int64_t t = 0; t < c->x.tokens; t++)
         for (uint32_t a = 0; a < c->axes; a++)
             p[t * c->axes + a] = t == 0 ? 0 : t == 1 ? window - 1 : (t * 86243 + 29 * a) % window;
+    return true;
+}
+
+/* What a kernel could take for something simpler by a look at a few tokens. One axis, by size in
+ * turn: sequences packed one behind the other; blocks with the ends of consecutive ones; a step
+ * forward, then back all the way; each position twice. More axes: text, an image, text. */
+static int64_t block_position(const prop_subject *s, int64_t t, uint32_t axis)
+{
+    enum { TEXT = 5, COLUMNS = 6, IMAGE = 24 };
+    if (s->frequencies->axis_count == 1)
+        switch (s->spec->rotary_dim / 2 % 4) {
+        case 0:
+            return t < 11 ? t : t < 16 ? t - 11 : t - 16;
+        case 1:
+            return t % 4 == 1 ? t + 1 : t % 4 == 2 ? t - 1 : t;
+        case 2:
+            return t < 2 ? t : BLOCK_TOKENS - t;
+        default:
+            return t / 2;
+        }
+    if (t < TEXT)
+        return t;
+    if (t >= TEXT + IMAGE)
+        return t - IMAGE + COLUMNS;
+    int64_t place = t - TEXT, last = s->frequencies->axis_count - 1;
+    return TEXT + (axis == last ? place % COLUMNS : axis + 1 == last ? place / COLUMNS : 0);
+}
+
+static bool generate_block(const prop_subject *s, uint64_t h, prop_case *c)
+{
+    if (!prop_case_new(c, &prop_contract_property, s, BLOCK_TOKENS, 1 + (int64_t)(h >> 20 & 1), 1))
+        return false;
+    prop_case_arrange(s, c, h >> 40);
+    int64_t start = prop_random_position(h);
+    for (int64_t t = 0; t < BLOCK_TOKENS; t++)
+        for (uint32_t a = 0; a < c->axes; a++)
+            prop_case_list(c, 0)[t * c->axes + a] = start + block_position(s, t, a);
     return true;
 }
 
@@ -134,8 +179,10 @@ static bool generate_contract(const prop_subject *s, int64_t index, prop_case *c
     uint64_t h = prop_hash(s->seed, (uint64_t)index, 1);
     /* A light spec starts elsewhere each time, so that together they cover all clusters. */
     int64_t start = s->weight == PROP_LIGHT ? s->spec->rotary_dim / 2 * 3 : 0;
-    if (wide_case(s, index)) {
-        if (!generate_wide(s, h, c))
+    if (wide_case(s, index) || block_case(s, index)) {
+        /* Apart by size and pairing: arrangement, heads and place follow. */
+        h = prop_hash(h, (uint64_t)s->spec->rotary_dim, s->spec->pairing);
+        if (!(wide_case(s, index) ? generate_wide : generate_block)(s, h, c))
             return false;
         c->kind = PROP_DATA_USUAL;
         c->seed = h;

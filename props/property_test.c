@@ -20,11 +20,15 @@ static prop_suite suite;
 static int open_suite(void **state)
 {
     static const char *const specs[] = {
-        "head_dim=64,base=10000,pairing=half", "head_dim=16,base=10000,pairing=half",
-        "head_dim=8,base=10000,pairing=half", "head_dim=4,base=10000,pairing=half"};
+        "head_dim=64,base=10000,pairing=half",
+        "head_dim=16,base=10000,pairing=half",
+        "head_dim=8,base=10000,pairing=half",
+        "head_dim=4,base=10000,pairing=half",
+        "head_dim=18,base=10000,pairing=half",
+        "head_dim=16,base=10000,pairing=half,axes=mrope,sections=2:3:3"};
     rope_error error;
     (void)state;
-    return prop_suite_chosen(&suite, specs, 4, PROP_QUICK, ROPE_TRUTH_EXACT, &error) ? 0 : 1;
+    return prop_suite_chosen(&suite, specs, 6, PROP_QUICK, ROPE_TRUTH_EXACT, &error) ? 0 : 1;
 }
 
 static int close_suite(void **state)
@@ -83,6 +87,11 @@ static const struct {
     {"contract_rounding_mode", "contract", "error_bound: ", 0},
     {"window_last_missed", "contract", "position 4095, pair 0", 2},
     {"tokens_capped", "contract", "pair 0", 3},
+    {"consecutive_by_ends", "contract", "pair 0", 4},
+    {"text_by_first_token", "contract", "pair 5", 5},
+    {"range_of_few", "window", "lies outside the plan's window", 0},
+    {"plan_by_address", "reuse", "the same call on the same plan", 0},
+    {"plans_share", "reuse", "another plan beside this one", 0},
     {"scratch_static", "concurrent", "a call that another one interrupts has other bits in row 7",
      0},
     {"scratch_in_plan", "concurrent", "has other bits in row 8", 0},

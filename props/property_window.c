@@ -6,14 +6,31 @@
  * token or axis only. */
 #include "props/judge.h"
 
+enum { MANY = 133 };
+
 static int64_t count(const prop_subject *s)
 {
     return prop_count_usual(s, 12, 6, 2);
 }
 
+/* A call longer than a block, where the last token is the one outside. */
+static bool generate_many(const prop_subject *s, prop_case *c)
+{
+    if (!prop_case_new(c, &prop_window_property, s, MANY, 1, 1))
+        return false;
+    prop_case_arrange(s, c, 0);
+    for (int64_t t = 0; t < MANY; t++)
+        for (uint32_t a = 0; a < c->axes; a++)
+            prop_case_list(c, 0)[t * c->axes + a] = t + a;
+    c->seed = prop_hash(s->seed, 0, 23);
+    return true;
+}
+
 static bool generate(const prop_subject *s, int64_t index, prop_case *c)
 {
-    if (!prop_generate_usual(s, &prop_window_property, index, 23, 1, c))
+    if (!(s->weight != PROP_LIGHT && index == 0
+              ? generate_many(s, c)
+              : prop_generate_usual(s, &prop_window_property, index, 23, 1, c)))
         return false;
     c->parameter = index;
     return true;
@@ -24,7 +41,8 @@ static int64_t outside(const prop_case *c, const prop_plan *plan, int64_t *posit
 {
     static const int64_t away[] = {1, (int64_t)1 << 32, 1 << 16, (int64_t)1 << 53};
     uint64_t p = (uint64_t)c->parameter;
-    uint64_t token = prop_hash(c->seed, p, 6) % (uint64_t)c->x.tokens;
+    uint64_t tokens = (uint64_t)c->x.tokens;
+    uint64_t token = tokens == MANY ? tokens - 1 : prop_hash(c->seed, p, 6) % tokens;
     uint32_t axis = (uint32_t)(p / 2 % c->axes);
     int64_t step = away[p / 2 % 4];
     int64_t moved = p % 2 == 0 ? plan->args.last[axis] + step : plan->args.first[axis] - step;

@@ -57,6 +57,16 @@ static const struct {
     {"head_dim=128,base=5000000,axes=mrope-interleaved,sections=24:20:20", PROP_LIGHT},
     {"head_dim=64,base=10000,axes=hw", PROP_LIGHT},
     {"head_dim=64,base=10000,axes=wh", PROP_LIGHT},
+    /* Features together that released models have together: part of a row, an offset past 255, an
+     * attention factor, and axes whose sections no vector's width divides. More pairs than a block
+     * of 256. */
+    {"head_dim=576,rotary_dim=64,rotary_offset=500,base=10000,scaling=yarn,factor=40,original=4096",
+     PROP_LIGHT},
+    {"head_dim=48,rotary_dim=30,rotary_offset=7,base=10000,axes=mrope,sections=4:6:5,scaling=yarn,"
+     "factor=4,original=4096",
+     PROP_LIGHT},
+    {"head_dim=44,rotary_dim=28,rotary_offset=3,base=100,axes=hw", PROP_LIGHT},
+    {"head_dim=520,base=10000", PROP_LIGHT},
     {NULL, PROP_LIGHT},
 };
 
