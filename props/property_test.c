@@ -90,7 +90,7 @@ static const struct {
     {"consecutive_by_ends", "contract", "pair 0", 4},
     {"text_by_first_token", "contract", "pair 5", 5},
     {"range_of_few", "window", "lies outside the plan's window", 0},
-    {"plan_by_address", "reuse", "the same call on the same plan", 0},
+    {"plan_by_address", "reuse", "beside a plan of other frequencies", 0},
     {"plans_share", "reuse", "another plan beside this one", 0},
     {"scratch_static", "concurrent", "a call that another one interrupts has other bits in row 7",
      0},

@@ -129,26 +129,43 @@ static int64_t one_less(const rope_plan *p, int64_t position)
 static const mutant_hooks position_power_hooks = {.position = one_less};
 MUTATION(position_power, "F27", "2^18 and the powers of two after it are turned as one less");
 
-/* What the calls of a thread keep: frequencies, known by where the plan lies and where the last
- * call ended. A later plan may lie there too. */
+/* What the calls of a thread keep: frequencies, known by where the plan lies (a place that, as
+ * memory is, is given out again; malloc's own addresses would differ under a sanitizer) and by
+ * where the last call ended. */
+static uint64_t places;
+static void take_place(rope_plan *p)
+{
+    int64_t place = 0;
+    while (place < 63 && places >> place & 1)
+        place++;
+    places |= UINT64_C(1) << place;
+    p->memory[0] = place;
+}
+static void free_place(rope_plan *p)
+{
+    if (p != NULL)
+        places &= ~(UINT64_C(1) << p->memory[0]);
+    mutant_destroy(p);
+}
 static rope_status apply_remembered(const rope_plan *p, const rope_view *x, const rope_view *y,
                                     const int64_t *positions, int64_t position_stride)
 {
-    static _Thread_local const void *plan;
-    static _Thread_local int64_t position;
+    static _Thread_local int64_t plan = -1, position;
     static _Thread_local double hi[MUTANT_MAX_PAIRS];
     if (x->tokens < 1)
         return mutant_loop(p, x, y, positions, position_stride);
     rope_plan like = *p;
-    if (plan != p->inner || position != positions[0])
+    if (plan != p->memory[0] || position != positions[0])
         memcpy(hi, p->hi, (size_t)p->args.pairs * sizeof *hi);
-    plan = p->inner;
+    plan = p->memory[0];
     position = positions[(x->tokens - 1) * position_stride];
     like.hi = hi;
     return mutant_loop(&like, x, y, positions, position_stride);
 }
-static const mutant_hooks plan_by_address_hooks = {.apply = apply_remembered};
-MUTATION(plan_by_address, "F25", "a thread's cache takes a new plan at an old address for the old");
+static const mutant_hooks plan_by_address_hooks = {.alter = take_place,
+                                                   .apply = apply_remembered};
+MUTATION(plan_by_address, "F25", "a thread's cache takes a new plan at an old address for the old",
+         .destroy = free_place);
 
 /* Plans that live at once share their frequencies by base and size: scalings are not looked at. */
 static struct {
