@@ -36,7 +36,7 @@ void prop_case_arrange(const prop_subject *s, prop_case *c, uint64_t index)
     };
     index %= sizeof plan / sizeof plan[0];
     /* Many rows, each between pages of its own, would be slow to map. */
-    bool many = c->x.tokens * c->x.heads > 64;
+    bool many = c->x.tokens * c->x.heads > 32;
     bool spaced = plan[index].x.place >= PROP_PLACE_ROWS || plan[index].y.place >= PROP_PLACE_ROWS;
     bool far = plan[index].x.place > PROP_PLACE_ROWS || plan[index].y.place > PROP_PLACE_ROWS;
     if ((many && spaced) || (far && !prop_arena_far_fits()))

@@ -157,12 +157,13 @@ static int64_t block_position(const prop_subject *s, int64_t t, uint32_t axis)
     return TEXT + (axis == last ? place % COLUMNS : axis + 1 == last ? place / COLUMNS : 0);
 }
 
-static bool generate_block(const prop_subject *s, uint64_t h, prop_case *c)
+/* place: the same for both pairings, whose rows of the oracle are then the same. */
+static bool generate_block(const prop_subject *s, uint64_t h, uint64_t place, prop_case *c)
 {
     if (!prop_case_new(c, &prop_contract_property, s, BLOCK_TOKENS, 1 + (int64_t)(h >> 20 & 1), 1))
         return false;
     prop_case_arrange(s, c, h >> 40);
-    int64_t start = prop_random_position(h);
+    int64_t start = prop_random_position(place);
     for (int64_t t = 0; t < BLOCK_TOKENS; t++)
         for (uint32_t a = 0; a < c->axes; a++)
             prop_case_list(c, 0)[t * c->axes + a] = start + block_position(s, t, a);
@@ -180,9 +181,10 @@ static bool generate_contract(const prop_subject *s, int64_t index, prop_case *c
     /* A light spec starts elsewhere each time, so that together they cover all clusters. */
     int64_t start = s->weight == PROP_LIGHT ? s->spec->rotary_dim / 2 * 3 : 0;
     if (wide_case(s, index) || block_case(s, index)) {
-        /* Apart by size and pairing: arrangement, heads and place follow. */
+        /* Apart by size and pairing: arrangement and heads follow; the place by size. */
+        uint64_t place = prop_hash(h, (uint64_t)s->spec->rotary_dim, 2);
         h = prop_hash(h, (uint64_t)s->spec->rotary_dim, s->spec->pairing);
-        if (!(wide_case(s, index) ? generate_wide : generate_block)(s, h, c))
+        if (!(wide_case(s, index) ? generate_wide(s, h, c) : generate_block(s, h, place, c)))
             return false;
         c->kind = PROP_DATA_USUAL;
         c->seed = h;
