@@ -108,7 +108,7 @@ sanitize:
 
 fuzz:
 	$(MAKE) BUILD=build-fuzz CC=clang CXX=clang++ OPT="-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)" \
-	    LDFLAGS="-fsanitize=address,undefined" fuzzers
+	    CPPFLAGS=-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION LDFLAGS="-fsanitize=address,undefined" fuzzers
 	scripts/fuzz build-fuzz
 
 # A small run of the verbs under valgrind: invalid accesses, uninitialised values; definite leaks, but for child processes
@@ -127,7 +127,7 @@ valgrind: $(BUILD)/tightrope
 coverage:
 	@mkdir -p build-coverage
 	$(CC) -O2 $(WARN) -c -o build-coverage/exit.o scripts/coverage_exit.c
-	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage" CPPFLAGS=-DCOVERAGE CFLAGS=-Wno-sign-conversion \
+	$(MAKE) BUILD=build-coverage OPT="-O0 -g --coverage -fprofile-update=atomic" CPPFLAGS=-DCOVERAGE CFLAGS=-Wno-sign-conversion \
 	    LDFLAGS="--coverage -Wl,--wrap=_exit build-coverage/exit.o" verify
 	gcovr --root . --object-directory build-coverage --exclude '.*_test\.c' --exclude '.*_fuzz\.c' --print-summary \
 	    --txt build-coverage/coverage.txt

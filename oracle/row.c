@@ -7,10 +7,14 @@
 #include "oracle/table.h"
 
 enum {
-    ROW_BITS = 120,             /* precision of cos and sin before they become double-double */
+    ROW_BITS = 120, /* precision of cos and sin before they become double-double */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    ROW_CACHE_BYTES = 64 << 10, /* each input has an oracle of its own, and asks for a few rows */
+#else
     ROW_CACHE_BYTES = 64 << 20, /* what the cached rows may hold */
-    ROW_TABLE_AFTER = 2048,     /* rows computed one by one before the tables are worth building */
-    ROW_MAX_ANGLE_BITS = 140,   /* an angle below 2^140; above, the enclosures decide */
+#endif
+    ROW_TABLE_AFTER = 2048,   /* rows computed one by one before the tables are worth building */
+    ROW_MAX_ANGLE_BITS = 140, /* an angle below 2^140; above, the enclosures decide */
     ROW_WAYS = 8, /* places that a row may take: at a load of 1/2, one in 10^3 is full */
 };
 
@@ -25,9 +29,9 @@ struct oracle_rows {
                      all are taken */
     row_key *keys;
     uint32_t used;
-    oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set. In the
-                                  order of being asked for, as they will be asked for again: in the
-                                  order of their places nearly each read missed the cache */
+    oracle_cos_sin_dd *values; /* [count][pairs]; of a row only the pairs on its axis are set. In
+                                  the order of being asked for, as they will be asked for again: in
+                                  the order of their places nearly each read missed the cache */
     mpfr_t cosine, sine, angle;
     int64_t computed; /* rows so far without the tables */
     bool tables;      /* all pairs have theirs */

@@ -51,16 +51,16 @@ static int run(const char *command, char *output, size_t size)
 static int build_and_run(const char *compiler, const variant *v, char *output, size_t size)
 {
     char command[4096];
-    snprintf(
-        command, sizeof command,
-        "exec 2>&1; set -e; "
-        "%s -std=c17 -D_GNU_SOURCE -O2 -fno-tree-slp-vectorize -ffp-contract=off %s -w -I. -o "
-        "%s/check.o -c "
-        "oracle/self_check.c; "
-        "cc %s " RUNTIME " -I. -o %s/check %s/main.c %s/check.o %s/libtightrope.a -lmpfi -lmpfr "
-        "-lgmp -lm; "
-        "%s/check",
-        compiler, v->flags, folder, v->link_flags, folder, folder, folder, build, folder);
+    snprintf(command, sizeof command,
+             "exec 2>&1; set -e; "
+             "%s -std=c17 -D_GNU_SOURCE -O2 -fno-tree-slp-vectorize -ffp-contract=off %s -w -I. -o "
+             "%s/check.o -c "
+             "oracle/self_check.c; "
+             "cc %s " RUNTIME
+             " -I. -o %s/check %s/main.c %s/check.o %s/libtightrope.a -lmpfi -lmpfr "
+             "-lgmp -lm; "
+             "%s/check",
+             compiler, v->flags, folder, v->link_flags, folder, folder, folder, build, folder);
     return run(command, output, size);
 }
 

@@ -53,8 +53,8 @@ typedef struct pair_table {
 } pair_table;
 
 struct oracle_table {
-    mpfi_t cosine[STEPS], sine[STEPS]; /* scratch of a build */
-    bool scratch;
+    mpfi_t *cosine, *sine; /* [STEPS], scratch of a build: the second within the first's block; NULL
+                              outside of builds */
     pair_table pair[];
 };
 
@@ -65,20 +65,23 @@ oracle_table *oracle_table_new(int64_t pairs)
 
 static void scratch_clear(oracle_table *t)
 {
-    for (int j = 0; t->scratch && j < STEPS; j++) {
+    for (int j = 0; t->cosine != NULL && j < 2 * STEPS; j++)
         mpfi_clear(t->cosine[j]);
-        mpfi_clear(t->sine[j]);
-    }
-    t->scratch = false;
+    free(t->cosine);
+    t->cosine = t->sine = NULL;
 }
 
-static void scratch_init(oracle_table *t)
+static bool scratch_init(oracle_table *t)
 {
-    for (int j = 0; !t->scratch && j < STEPS; j++) {
+    if (t->cosine != NULL)
+        return true;
+    t->cosine = malloc(2 * STEPS * sizeof *t->cosine);
+    if (t->cosine == NULL)
+        return false;
+    t->sine = t->cosine + STEPS;
+    for (int j = 0; j < 2 * STEPS; j++)
         mpfi_init2(t->cosine[j], ENCLOSURE_BITS);
-        mpfi_init2(t->sine[j], ENCLOSURE_BITS);
-    }
-    t->scratch = true;
+    return true;
 }
 
 void oracle_table_free(oracle_table *t, int64_t pairs)
@@ -131,7 +134,6 @@ static void enclose_steps(const oracle *o, int64_t pair, oracle_table *t)
 {
     mpfi_t other;
     mpfi_init2(other, ENCLOSURE_BITS);
-    scratch_init(t);
     mpfi_set_ui(t->cosine[0], 1);
     mpfi_set_ui(t->sine[0], 0);
     for (int power = 1; power < STEPS; power *= 2) {
@@ -154,7 +156,7 @@ static bool build_steps(const oracle *o, int64_t pair, oracle_table *t, rope_err
 {
     double *steps = malloc(4 * STEPS * sizeof *steps);
     base_entry *bases = calloc(BASES, sizeof *bases);
-    bool good = steps != NULL && bases != NULL;
+    bool good = steps != NULL && bases != NULL && scratch_init(t);
     if (!good)
         rope_fail(error, "out of memory for the table of pair %lld", (long long)pair);
     if (good)
