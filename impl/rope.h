@@ -152,7 +152,8 @@ typedef struct rope_plan_args {
 } rope_plan_args;
 
 /* A tensor [tokens][heads][head_dim]; element stride 1, aligned to one element only. tokens or
- * heads may be 0: there is no row then, nothing is read or written, and data may be NULL. */
+ * heads may be 0: there is no row then, nothing is read or written, and data may be NULL. Rows of a
+ * view do not overlap: strides are positive, of either order, and far enough apart. */
 typedef struct rope_view {
     void *data;
     int64_t tokens, heads;

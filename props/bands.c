@@ -4,9 +4,14 @@
 
 enum { LAST = 16 };
 
+uint64_t prop_magnitude(int64_t position)
+{
+    return position < 0 ? 0 - (uint64_t)position : (uint64_t)position;
+}
+
 int prop_band(int64_t position)
 {
-    uint64_t magnitude = position < 0 ? 0 - (uint64_t)position : (uint64_t)position;
+    uint64_t magnitude = prop_magnitude(position);
     int band = 0;
     for (; magnitude > 0 && band < LAST; magnitude >>= 2)
         band++;

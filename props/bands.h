@@ -8,6 +8,9 @@
 
 /* 0: position 0; k = 1..15: 4^(k-1) <= |position| < 4^k; 16: beyond. */
 int prop_band(int64_t position);
+
+/* |position|; of INT64_MIN too. */
+uint64_t prop_magnitude(int64_t position);
 /* "positions 4..15 either side of 0". */
 void prop_band_text(int band, char *text, size_t size);
 

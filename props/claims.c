@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "props/bands.h"
+
 enum { EXPONENTS = 25 }; /* 2^0 to 2^24 */
 
 /* smallest[side][k][pair]: of 2^k, 2^(k+1), ..., 2^24; of one subject, which many calls ask for. */
@@ -49,7 +51,7 @@ static const ladder *ladder_of(const prop_subject *s)
 
 double prop_claim_further(const prop_subject *s, int64_t position, int64_t pair)
 {
-    uint64_t magnitude = position < 0 ? 0 - (uint64_t)position : (uint64_t)position;
+    uint64_t magnitude = prop_magnitude(position);
     const ladder *l = ladder_of(s);
     int k = 0;
     while (k < EXPONENTS && (uint64_t)1 << k < magnitude)

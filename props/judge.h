@@ -50,6 +50,16 @@ prop_where prop_where_is(const prop_subject *s, const int64_t *position, int64_t
 void prop_judge(const prop_subject *s, prop_sheet *sheet, bool known, long double deviation,
                 long double tolerance, long double scale, prop_where where, const char *text);
 
+/* Two results of the same x, stream 0, in the case's positions, each within the contract: y and z
+ * differ by at most 2 E(b, |x|), b of [tokens][pairs]. */
+void prop_same_results(const prop_subject *s, const prop_case *c, const prop_work *w, const void *y,
+                       const void *z, const double *bounds, const char *text, prop_sheet *sheet);
+
+/* Two packed results that are to be the same in every bit; positions: [tokens][axes], for reports.
+ */
+void prop_same_bits(const prop_subject *s, const prop_case *c, const int64_t *positions,
+                    const void *y, const void *z, const char *text, prop_sheet *sheet);
+
 /* Cases for properties that all have the same need: positions in narrow windows, lists of them,
  * arrangements in turn. salt keeps properties apart. */
 bool prop_generate_usual(const prop_subject *s, const prop_property *property, int64_t index,

@@ -6,6 +6,7 @@
 
 #include "impl/registry.h"
 #include "props/arena.h"
+#include "props/bands.h"
 #include "props/claims.h"
 #include "props/verify.h"
 
@@ -33,7 +34,7 @@ static bool merge(prop_tally *to, const prop_tally *from)
         to->pair = from->pair;
     }
     if (from->unjudged > 0 &&
-        (to->unjudged == 0 || llabs(from->no_contract) < llabs(to->no_contract)))
+        (to->unjudged == 0 || prop_magnitude(from->no_contract) < prop_magnitude(to->no_contract)))
         to->no_contract = from->no_contract;
     if (from->claims > 0 && (to->claims == 0 || from->claim > to->claim)) {
         to->claim = from->claim;
@@ -174,8 +175,8 @@ static unclaimed unclaimed_by(const prop_verification *v, const rope_kernel *ker
         for (int e = 0; v->units[u].kernel == kernel && e < v->suite.count; e++)
             for (int b = 0; b < PROP_BANDS; b++) {
                 const prop_tally *t = &prop_unit_finding(&v->units[u], e, property)->sheet.bands[b];
-                if (t->unjudged > 0 &&
-                    (all.unjudged == 0 || llabs(t->no_contract) < llabs(all.nearest))) {
+                if (t->unjudged > 0 && (all.unjudged == 0 || prop_magnitude(t->no_contract) <
+                                                                 prop_magnitude(all.nearest))) {
                     all.nearest = t->no_contract;
                     all.entry = e;
                 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/bands.h"
 
 static const prop_property *const properties[] = {
     &prop_contract_property,      &prop_identity_property,   &prop_offset_property,
@@ -60,7 +61,7 @@ bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviatio
     prop_tally *t = &sheet->bands[band];
     sheet->made++;
     if (!prop_has_contract(dtype, tolerance)) {
-        if (t->unjudged++ == 0 || llabs(where.position) < llabs(t->no_contract))
+        if (t->unjudged++ == 0 || prop_magnitude(where.position) < prop_magnitude(t->no_contract))
             t->no_contract = where.position;
         return true;
     }

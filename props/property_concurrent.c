@@ -178,24 +178,6 @@ static bool run_both(const prop_case *c, const call *first, const call *second, 
     return true;
 }
 
-static void compare(const prop_subject *s, const prop_case *c, const void *alone,
-                    const void *beside, size_t bytes, const int64_t *positions, const char *text,
-                    prop_sheet *sheet)
-{
-    size_t count = (size_t)(c->x.tokens * c->x.heads), row = bytes / count;
-    for (size_t i = 0; i < count; i++) {
-        bool same = memcmp((const char *)alone + i * row, (const char *)beside + i * row, row) == 0;
-        prop_where where = {.position = positions[(int64_t)i / c->x.heads * c->axes]};
-        sheet->expected++;
-        prop_compare(sheet, 0, s->dtype, same ? 0 : 1, 0, where);
-        if (!same)
-            prop_fail(sheet,
-                      "%s has other bits in row %zu, at position %lld, than alone: calls share "
-                      "memory",
-                      text, i, (long long)where.position);
-    }
-}
-
 /* The tensors of both calls: x and y of A, x and y of B. */
 enum { A_X, A_Y, B_X, B_Y, TENSORS };
 
@@ -233,10 +215,10 @@ static void together(const prop_subject *s, const prop_case *c, prop_work *w, co
         store(c, &t[B_Y], w->y[3], w->bytes);
         if (status[0] != ROPE_OK || status[1] != ROPE_OK)
             prop_fail(sheet, "of two calls at once, one does not answer OK");
-        compare(s, c, w->y[0], w->y[2], w->bytes, positions, "a call that another one interrupts",
-                sheet);
-        compare(s, c, w->y[1], w->y[3], w->bytes, w->positions, "a call that interrupts another",
-                sheet);
+        prop_same_bits(s, c, positions, w->y[0], w->y[2],
+                       "calls share memory: one that another interrupts", sheet);
+        prop_same_bits(s, c, w->positions, w->y[1], w->y[3],
+                       "calls share memory: one that interrupts another", sheet);
     }
 }
 

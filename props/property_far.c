@@ -5,12 +5,14 @@
  * Kills positions kept in 32 bits or in f32, which no position below 2^31 shows. */
 #include "props/judge.h"
 
-enum { MOST = 2, CLUSTERS = 8 };
+enum { MOST = 2, CLUSTERS = 10 };
 #define TWO(n) ((int64_t)1 << (n))
 static const int64_t clusters[CLUSTERS][MOST] = {
-    {TWO(31) + 5, TWO(31) - 1}, {-TWO(31) - 3, -TWO(31)}, {TWO(33) - 1, TWO(33) + 1},
-    {TWO(32) + 7, TWO(32)},     {TWO(27) + 1, TWO(27)},   {-TWO(40) - 1, -TWO(40) + 1},
+    {TWO(31) + 5, TWO(31) - 1}, {-TWO(31) - 3, -TWO(31)},
+    {TWO(33) - 1, TWO(33) + 1}, {TWO(32) + 7, TWO(32)},
+    {TWO(27) + 1, TWO(27)},     {-TWO(40) - 1, -TWO(40) + 1},
     {TWO(53) + 1, TWO(53) - 1}, {TWO(62) - 5, TWO(62)},
+    {INT64_MIN + 1, INT64_MIN}, {INT64_MAX - ROPE_MAX_AXES, INT64_MAX - ROPE_MAX_AXES - 1},
 };
 
 static int64_t count(const prop_subject *s)
@@ -41,7 +43,8 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
 
 const prop_property prop_far_property = {
     .name = "far",
-    .statement = "the contract holds at positions from 2^27 to 2^62 wherever it is claimed",
+    .statement =
+        "the contract holds at positions from 2^27 to the ends of int64 wherever it is claimed",
     .count = count,
     .generate = generate,
     .judge = judge,

@@ -92,11 +92,12 @@ static const struct {
     {"range_of_few", "window", "lies outside the plan's window", 0},
     {"plan_by_address", "reuse", "beside a plan of other frequencies", 0},
     {"plans_share", "reuse", "another plan beside this one", 0},
-    {"scratch_static", "concurrent", "a call that another one interrupts has other bits in row 7",
-     0},
-    {"scratch_in_plan", "concurrent", "has other bits in row 8", 0},
+    {"scratch_static", "concurrent", "one that another interrupts: row 7 at position", 0},
+    {"scratch_in_plan", "concurrent", "one that another interrupts: row 8 at position", 0},
     {"large_aliasing", "large", "in a large tensor, against a small one", 0},
     {"streamed_last_missed", "large", "in a large tensor, against a small one", 0},
+    {"overlap_in_place", "batch", "x and y row by row in one tensor: apply has written its input",
+     0},
     {"row_copied_to_static", "concurrent", "calls share memory", 0},
 };
 

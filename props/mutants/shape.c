@@ -164,6 +164,18 @@ static rope_status apply_out_of_place(const rope_plan *p, const rope_view *x, co
 static const mutant_hooks out_of_place_only_hooks = {.apply = apply_out_of_place};
 MUTATION(out_of_place_only, "FRAUD", "does nothing in place");
 
+/* Ranges that overlap are no tensors that do. */
+static rope_status apply_overlapping(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                     const int64_t *positions, int64_t position_stride)
+{
+    intptr_t apart = (char *)y->data - (char *)x->data;
+    intptr_t bytes = (x->tokens - 1) * x->token_stride * (intptr_t)sizeof(float);
+    bool overlap = x->heads > 0 && apart <= bytes && -apart <= bytes;
+    return mutant_honest(p, x, overlap ? x : y, positions, position_stride);
+}
+static const mutant_hooks overlap_in_place_hooks = {.apply = apply_overlapping};
+MUTATION(overlap_in_place, "FRAUD", "takes x and y whose ranges overlap to be in place");
+
 static rope_status apply_aligned(const rope_plan *p, const rope_view *x, const rope_view *y,
                                  const int64_t *positions, int64_t position_stride)
 {

@@ -348,6 +348,7 @@ static const char *const elsewhere[] = {
     "contract_rounding_mode",
     "window_last_missed",
     "scratch_static",
+    "overlap_in_place",
     "large_aliasing",
     "streamed_last_missed",
     "scratch_in_plan",

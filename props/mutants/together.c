@@ -162,8 +162,7 @@ static rope_status apply_remembered(const rope_plan *p, const rope_view *x, cons
     like.hi = hi;
     return mutant_loop(&like, x, y, positions, position_stride);
 }
-static const mutant_hooks plan_by_address_hooks = {.alter = take_place,
-                                                   .apply = apply_remembered};
+static const mutant_hooks plan_by_address_hooks = {.alter = take_place, .apply = apply_remembered};
 MUTATION(plan_by_address, "F25", "a thread's cache takes a new plan at an old address for the old",
          .destroy = free_place);
 
