@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/annotate.h"
 #include "props/verify_options.h"
 
 enum { MAX_RESULTS = 2048 };
@@ -129,6 +130,7 @@ static void print_failure(const prop_encodings *e, int kernel, const char *prope
     fprintf(out, "FAIL %-14s %-14s %s\n     %s\n     replay: %s\n",
             rope_header_name(e->kernels[kernel]), property, spec, reason,
             replay_of(e, kernel, replay));
+    prop_annotate(rope_header_name(e->kernels[kernel]), property, reason, out);
 }
 
 prop_sum prop_encodings_text(const prop_encodings *e, FILE *out)

@@ -3,21 +3,8 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/annotate.h"
 #include "props/replay.h"
-
-/* GitHub's workflow command; % and line ends must be escaped in its message. */
-static void annotate(const prop_line *line)
-{
-    if (getenv("GITHUB_ACTIONS") == NULL)
-        return;
-    printf("::error title=tightrope verify: %s %s::", line->kernel->name, line->property->name);
-    for (const char *c = line->reason; *c != '\0'; c++)
-        if (*c == '%')
-            printf("%%25");
-        else
-            putchar(*c);
-    putchar('\n');
-}
 
 static double unit_roundoff(const rope_kernel *kernel)
 {
@@ -69,7 +56,7 @@ static void print_line(const prop_verification *v, const prop_line *line, FILE *
         fprintf(out, "     smallest: %s\n", smallest);
     if (replay != NULL)
         fprintf(out, "     replay: %s\n", replay);
-    annotate(line);
+    prop_annotate(line->kernel->name, line->property->name, line->reason, out);
 }
 
 prop_sum prop_verify_text(const prop_verification *v, FILE *out)
