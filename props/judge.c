@@ -106,22 +106,27 @@ void prop_judge(const prop_subject *s, prop_sheet *sheet, bool known, long doubl
               text, (long long)where.position, (long long)where.pair, where.x0, where.x1, d, t);
 }
 
+void prop_same_row(const prop_subject *s, const prop_case *c, const prop_work *w, int64_t row,
+                   const void *y, const void *z, const double *bounds, const char *text,
+                   prop_sheet *sheet)
+{
+    int64_t pairs = s->frequencies->pairs, token = row / c->x.heads;
+    for (int64_t i = 0; i < pairs; i++) {
+        double b = bounds[token * pairs + i];
+        prop_vector x = prop_get(s, w->x[0], row, i);
+        prop_vector difference = prop_minus(prop_get(s, y, row, i), prop_get(s, z, row, i));
+        sheet->expected++;
+        prop_judge(s, sheet, prop_has_contract(s->dtype, b), prop_norm(difference),
+                   2 * prop_absolute(s, b, prop_norm(x)), prop_attention_factor(s) * prop_norm(x),
+                   prop_where_is(s, prop_case_list(c, 0) + token * c->axes, i, x), text);
+    }
+}
+
 void prop_same_results(const prop_subject *s, const prop_case *c, const prop_work *w, const void *y,
                        const void *z, const double *bounds, const char *text, prop_sheet *sheet)
 {
-    int64_t pairs = s->frequencies->pairs;
     for (int64_t row = 0; row < c->x.tokens * c->x.heads; row++)
-        for (int64_t i = 0; i < pairs; i++) {
-            int64_t token = row / c->x.heads;
-            double b = bounds[token * pairs + i];
-            prop_vector x = prop_get(s, w->x[0], row, i);
-            prop_vector difference = prop_minus(prop_get(s, y, row, i), prop_get(s, z, row, i));
-            sheet->expected++;
-            prop_judge(s, sheet, prop_has_contract(s->dtype, b), prop_norm(difference),
-                       2 * prop_absolute(s, b, prop_norm(x)),
-                       prop_attention_factor(s) * prop_norm(x),
-                       prop_where_is(s, prop_case_list(c, 0) + token * c->axes, i, x), text);
-        }
+        prop_same_row(s, c, w, row, y, z, bounds, text, sheet);
 }
 
 void prop_same_bits(const prop_subject *s, const prop_case *c, const int64_t *positions,

@@ -55,6 +55,11 @@ void prop_judge(const prop_subject *s, prop_sheet *sheet, bool known, long doubl
 void prop_same_results(const prop_subject *s, const prop_case *c, const prop_work *w, const void *y,
                        const void *z, const double *bounds, const char *text, prop_sheet *sheet);
 
+/* The same of one row. */
+void prop_same_row(const prop_subject *s, const prop_case *c, const prop_work *w, int64_t row,
+                   const void *y, const void *z, const double *bounds, const char *text,
+                   prop_sheet *sheet);
+
 /* Two packed results that are to be the same in every bit; positions: [tokens][axes], for reports.
  */
 void prop_same_bits(const prop_subject *s, const prop_case *c, const int64_t *positions,

@@ -58,20 +58,10 @@ static void fill(unsigned char *to, size_t bytes, const void *block, size_t bloc
 static void compare_row(const prop_subject *s, const prop_case *c, const prop_work *w, int64_t row,
                         const unsigned char *got, prop_sheet *sheet)
 {
-    int64_t pairs = s->frequencies->pairs, token = row / c->x.heads;
     size_t bytes = (size_t)c->x.head_dim * rope_dtype_bytes(s->dtype);
     memcpy((unsigned char *)w->y[1] + (size_t)row * bytes, got, bytes);
-    for (int64_t i = 0; i < pairs; i++) {
-        double b = w->bounds[0][token * pairs + i];
-        prop_vector x = prop_get(s, w->x[0], row, i);
-        prop_vector difference =
-            prop_minus(prop_get(s, w->y[0], row, i), prop_get(s, w->y[1], row, i));
-        sheet->expected++;
-        prop_judge(s, sheet, prop_has_contract(s->dtype, b), prop_norm(difference),
-                   2 * prop_absolute(s, b, prop_norm(x)), prop_attention_factor(s) * prop_norm(x),
-                   prop_where_is(s, prop_case_list(c, 0) + token * c->axes, i, x),
-                   "in a large tensor, against a small one");
-    }
+    prop_same_row(s, c, w, row, w->y[0], w->y[1], w->bounds[0],
+                  "in a large tensor, against a small one", sheet);
 }
 
 static void compare(const prop_subject *s, const prop_case *c, const prop_work *w, int64_t tokens,
