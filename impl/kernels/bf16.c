@@ -199,7 +199,7 @@ AVX2 INLINE wide load_16(const uint16_t *p)
 /* Both vectors are rounded at once, in 16-bit elements: kept, the upper halves of all 16 values, is
  * raised by the carry of rest + 0x7fff + (kept is odd), rest being the lower halves. The average is
  * that sum's upper 16 of 17 bits. */
-AVX2 INLINE void store_16(uint16_t *p, wide v)
+AVX2 INLINE __m256i narrow_16(wide v)
 {
     __m256i even = _mm256_castps_si256(v.even), odd = _mm256_castps_si256(v.odd);
     __m256i kept = _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xaa);
@@ -207,7 +207,16 @@ AVX2 INLINE void store_16(uint16_t *p, wide v)
     __m256i half =
         _mm256_add_epi16(_mm256_and_si256(kept, _mm256_set1_epi16(1)), _mm256_set1_epi16(0x7ffe));
     __m256i carry = _mm256_srli_epi16(_mm256_avg_epu16(rest, half), 15);
-    _mm256_storeu_si256((__m256i *)(void *)p, _mm256_add_epi16(kept, carry));
+    return _mm256_add_epi16(kept, carry);
+}
+
+/* Around the caches where `around`. */
+AVX2 INLINE void store_16(uint16_t *p, wide v, const bool around)
+{
+    if (around)
+        _mm256_stream_si256((__m256i *)(void *)p, narrow_16(v));
+    else
+        _mm256_storeu_si256((__m256i *)(void *)p, narrow_16(v));
 }
 
 /* c or s of 16 half pairs. */
@@ -230,26 +239,27 @@ AVX2 INLINE __m256 plus(__m256 x, __m256 c, __m256 y, __m256 s) /* x c + y s */
     return _mm256_fmadd_ps(x, c, _mm256_mul_ps(y, s));
 }
 
-AVX2 INLINE void half_to(uint16_t *y0, uint16_t *y1, wide x0, wide x1, wide c, wide s)
+AVX2 INLINE void half_to(uint16_t *y0, uint16_t *y1, wide x0, wide x1, wide c, wide s,
+                         const bool around)
 {
     wide first = {minus(x0.even, c.even, x1.even, s.even), minus(x0.odd, c.odd, x1.odd, s.odd)};
     wide second = {plus(x1.even, c.even, x0.even, s.even), plus(x1.odd, c.odd, x0.odd, s.odd)};
-    store_16(y0, first);
-    store_16(y1, second);
+    store_16(y0, first, around);
+    store_16(y1, second, around);
 }
 
 /* Eight adjacent pairs: their first elements are the even ones. */
-AVX2 INLINE void adjacent_to(uint16_t *y, wide z, __m256 c, __m256 s)
+AVX2 INLINE void adjacent_to(uint16_t *y, wide z, __m256 c, __m256 s, const bool around)
 {
     wide turned = {minus(z.even, c, z.odd, s), plus(z.odd, c, z.even, s)};
-    store_16(y, turned);
+    store_16(y, turned, around);
 }
 
 /* Sixteen half pairs. */
 AVX2 INLINE void half_16(rows r, int64_t at, wide c, wide s)
 {
     wide x0 = load_16(r.x + at), x1 = load_16(r.x + r.partner + at);
-    half_to(r.y + at, r.y + r.partner + at, x0, x1, c, s);
+    half_to(r.y + at, r.y + r.partner + at, x0, x1, c, s, false);
 }
 
 AVX2 INLINE void half_one(rows r, int64_t at, __m256 c, __m256 s, const int lanes)
@@ -323,7 +333,7 @@ AVX2 INLINE void adjacent_wide(rows r, const float *cosines, const float *sines,
     }
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride)
         for (int v = 0; v < count; v++)
-            adjacent_to(r.y + 16 * v, load_16(r.x + 16 * v), c[v], s[v]);
+            adjacent_to(r.y + 16 * v, load_16(r.x + 16 * v), c[v], s[v], false);
 }
 
 AVX2 INLINE void adjacent_few(rows r, const float *c, const float *s, const int pairs)
@@ -396,7 +406,7 @@ AVX2 static void half_in_order(rows r, const float *c, const float *s, int64_t c
         wide x0 = load_16(r.x + last), x1 = load_16(r.x + r.partner + last);
         for (int64_t i = 0; i < last; i += 16)
             half_16(r, i, cosines[i / 16], sines[i / 16]);
-        half_to(r.y + last, r.y + r.partner + last, x0, x1, c_last, s_last);
+        half_to(r.y + last, r.y + r.partner + last, x0, x1, c_last, s_last, false);
     }
 }
 
@@ -408,30 +418,101 @@ AVX2 static void adjacent_in_order(rows r, const float *c, const float *s, int64
         wide z = load_16(r.x + 2 * last);
         for (int64_t i = 0; i < last; i += 8)
             adjacent_to(r.y + 2 * i, load_16(r.x + 2 * i), _mm256_loadu_ps(c + i),
-                        _mm256_loadu_ps(s + i));
-        adjacent_to(r.y + 2 * last, z, c_last, s_last);
+                        _mm256_loadu_ps(s + i), false);
+        adjacent_to(r.y + 2 * last, z, c_last, s_last, false);
     }
 }
 
+/* Rows of so many heads side by side, `apart` heads from one to the next, with stores around the
+ * caches: whole lines of 64 bytes, one after the other. A line that is left half written while
+ * others begin goes to memory in parts. */
+AVX2 INLINE void half_side_by_side(rows r, const float *c, const float *s, int64_t count,
+                                   const int side_by_side, int64_t apart)
+{
+    for (int64_t i = 0; i < count; i += 32) {
+        const wide c0 = sixteen(c + i), c1 = sixteen(c + i + 16);
+        const wide s0 = sixteen(s + i), s1 = sixteen(s + i + 16);
+        for (int k = 0; k < side_by_side; k++) {
+            const uint16_t *x = r.x + k * apart * r.x_stride + i;
+            uint16_t *y = r.y + k * apart * r.y_stride + i;
+            half_to(y, y + r.partner, load_16(x), load_16(x + r.partner), c0, s0, true);
+            half_to(y + 16, y + r.partner + 16, load_16(x + 16), load_16(x + r.partner + 16), c1,
+                    s1, true);
+        }
+    }
+}
+
+AVX2 INLINE void adjacent_side_by_side(rows r, const float *c, const float *s, int64_t count,
+                                       const int side_by_side, int64_t apart)
+{
+    for (int64_t i = 0; i < count; i += 16) {
+        const __m256 c0 = _mm256_loadu_ps(c + i), c1 = _mm256_loadu_ps(c + i + 8);
+        const __m256 s0 = _mm256_loadu_ps(s + i), s1 = _mm256_loadu_ps(s + i + 8);
+        for (int k = 0; k < side_by_side; k++) {
+            const uint16_t *x = r.x + k * apart * r.x_stride + 2 * i;
+            uint16_t *y = r.y + k * apart * r.y_stride + 2 * i;
+            adjacent_to(y, load_16(x), c0, s0, true);
+            adjacent_to(y + 16, load_16(x + 16), c1, s1, true);
+        }
+    }
+}
+
+/* Rows that go from memory to memory: four at once, a quarter of the heads apart, so that four
+ * pages of memory are open at a time. */
+AVX2 INLINE void streamed(uint32_t pairing, rows r, const float *c, const float *s, int64_t count)
+{
+    const int64_t apart = r.heads / 4, rest = r.heads % 4;
+    for (int64_t h = 0; h < apart; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        if (pairing == ROPE_HALF)
+            half_side_by_side(r, c, s, count, 4, apart);
+        else
+            adjacent_side_by_side(r, c, s, count, 4, apart);
+    }
+    r.x += 3 * apart * r.x_stride;
+    r.y += 3 * apart * r.y_stride;
+    for (int64_t h = 0; h < rest; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        if (pairing == ROPE_HALF)
+            half_side_by_side(r, c, s, count, 1, 0);
+        else
+            adjacent_side_by_side(r, c, s, count, 1, 0);
+    }
+}
+
+/* How a tensor is walked. */
+typedef enum walk {
+    IN_CACHE = 0, /* it fits a core's own caches */
+    IN_ORDER = 1, /* it does not */
+    STREAMED = 2, /* out of place, and past them by far: stores go around the caches */
+} walk;
+
+/* Measured: own caches of 1 MiB and more. Stores around the caches pay on Emerald Rapids, whose
+ * third level is far, from 8 MiB on; not on Zen 5, to 32 MiB. They need rows of whole lines of 64
+ * bytes. */
+static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view *y)
+{
+    int64_t elements = x->tokens * x->heads * 2 * g->pairs;
+    int64_t partner = g->pairing == ROPE_HALF ? g->pairs : 2 * g->pairs;
+    int64_t odd = y->token_stride | y->head_stride | g->rotary_offset | partner;
+    bool aligned = (uintptr_t)y->data % 64 == 0 && odd % 32 == 0;
+    if (x->data != y->data && aligned && elements >= INT64_C(1) << 22 && __builtin_cpu_is("intel"))
+        return STREAMED;
+    return elements > INT64_C(1) << 19 ? IN_ORDER : IN_CACHE;
+}
+
 AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
-                        bool in_order)
+                        walk how)
 {
     /* In order, a row has a last vector of 16 elements. */
-    if (pairing == ROPE_HALF && in_order && count >= 16)
+    if (how == STREAMED)
+        streamed(pairing, r, c, s, count);
+    else if (pairing == ROPE_HALF && how == IN_ORDER && count >= 16)
         half_in_order(r, c, s, count);
     else if (pairing == ROPE_HALF)
         half_in_cache(r, c, s, count);
-    else if (in_order && count >= 8)
+    else if (how == IN_ORDER && count >= 8)
         adjacent_in_order(r, c, s, count);
     else
         adjacent_in_cache(r, c, s, count);
-}
-
-/* Whether the tensor is past a core's own caches: measured on Zen 5, 1 MiB. Stores around the
- * caches, which pay for f32, do not here: the loop is not as fast as memory. */
-static bool beyond_cache(const rope_geometry *g, const rope_view *x)
-{
-    return x->tokens * x->heads * 2 * g->pairs > INT64_C(1) << 19;
 }
 
 static const float *row_of(const rope_plan *p, uint32_t axis, int64_t position)
@@ -458,6 +539,7 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
     if (status != ROPE_OK)
         return status;
+    const walk how = walk_of(g, x, y);
     for (int64_t t = 0; t < x->tokens; t++) {
         const int64_t *position = positions + t * position_stride;
         const uint16_t *source = (const uint16_t *)x->data + t * x->token_stride;
@@ -475,12 +557,14 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
             int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
             rows r = {source + skip,  target + skip,  x->heads,
                       x->head_stride, y->head_stride, g->pairs};
-            rotate(g->pairing, r, cosines, sines, count, beyond_cache(g, x));
+            rotate(g->pairing, r, cosines, sines, count, how);
         }
         for (int64_t h = 0; h < x->heads; h++)
             rope_copy_rest(g, sizeof(uint16_t), source + h * x->head_stride,
                            target + h * y->head_stride);
     }
+    if (how == STREAMED)
+        _mm_sfence(); /* streamed stores are seen before what follows */
     return ROPE_OK;
 }
 

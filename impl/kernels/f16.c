@@ -329,23 +329,106 @@ AVX2 static void adjacent_in_order(rows r, const float *c, const float *s, int64
     }
 }
 
-AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
-                        bool in_order)
+/* Eight elements, around the caches. */
+AVX2 INLINE void stream(uint16_t *p, __m256 v)
 {
-    if (pairing == ROPE_HALF && in_order && count >= 8)
+    _mm_stream_si128((__m128i *)(void *)p, narrow(v));
+}
+
+/* Rows of so many heads side by side, `apart` heads from one to the next, with stores around the
+ * caches: whole lines of 64 bytes, one after the other. A line that is left half written while
+ * others begin goes to memory in parts. */
+AVX2 INLINE void half_side_by_side(rows r, const float *c, const float *s, int64_t count,
+                                   const int side_by_side, int64_t apart)
+{
+    for (int64_t i = 0; i < count; i += 32)
+        for (int k = 0; k < side_by_side; k++) {
+            const uint16_t *x = r.x + k * apart * r.x_stride + i;
+            uint16_t *y = r.y + k * apart * r.y_stride + i;
+            for (int v = 0; v < 32; v += 8) {
+                __m256 ci = _mm256_loadu_ps(c + i + v), si = _mm256_loadu_ps(s + i + v);
+                __m256 x0 = load(x + v, 8), x1 = load(x + r.partner + v, 8);
+                stream(y + v, _mm256_fmsub_ps(x0, ci, _mm256_mul_ps(x1, si)));
+                stream(y + r.partner + v, _mm256_fmadd_ps(x1, ci, _mm256_mul_ps(x0, si)));
+            }
+        }
+}
+
+AVX2 INLINE void adjacent_side_by_side(rows r, const float *c, const float *s, int64_t count,
+                                       const int side_by_side, int64_t apart)
+{
+    for (int64_t i = 0; i < count; i += 16) {
+        const __m256 c4[4] = {twice(c + i, 4), twice(c + i + 4, 4), twice(c + i + 8, 4),
+                              twice(c + i + 12, 4)};
+        const __m256 s4[4] = {twice(s + i, 4), twice(s + i + 4, 4), twice(s + i + 8, 4),
+                              twice(s + i + 12, 4)};
+        for (int k = 0; k < side_by_side; k++) {
+            const uint16_t *x = r.x + k * apart * r.x_stride + 2 * i;
+            uint16_t *y = r.y + k * apart * r.y_stride + 2 * i;
+            for (int v = 0; v < 4; v++) {
+                __m256 z = load(x + 8 * v, 8);
+                __m256 product = _mm256_mul_ps(_mm256_permute_ps(z, 0xb1), s4[v]);
+                stream(y + 8 * v, _mm256_fmaddsub_ps(z, c4[v], product));
+            }
+        }
+    }
+}
+
+/* Rows that go from memory to memory: four at once, a quarter of the heads apart, so that four
+ * pages of memory are open at a time. */
+AVX2 INLINE void streamed(uint32_t pairing, rows r, const float *c, const float *s, int64_t count)
+{
+    const int64_t apart = r.heads / 4, rest = r.heads % 4;
+    for (int64_t h = 0; h < apart; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        if (pairing == ROPE_HALF)
+            half_side_by_side(r, c, s, count, 4, apart);
+        else
+            adjacent_side_by_side(r, c, s, count, 4, apart);
+    }
+    r.x += 3 * apart * r.x_stride;
+    r.y += 3 * apart * r.y_stride;
+    for (int64_t h = 0; h < rest; h++, r.x += r.x_stride, r.y += r.y_stride) {
+        if (pairing == ROPE_HALF)
+            half_side_by_side(r, c, s, count, 1, 0);
+        else
+            adjacent_side_by_side(r, c, s, count, 1, 0);
+    }
+}
+
+/* How a tensor is walked. */
+typedef enum walk {
+    IN_CACHE = 0, /* it fits a core's own caches */
+    IN_ORDER = 1, /* it does not */
+    STREAMED = 2, /* out of place, and past them by far: stores go around the caches */
+} walk;
+
+/* Measured: own caches of 1 MiB and more. Stores around the caches pay on Emerald Rapids, whose
+ * third level is far, from 8 MiB on; not on Zen 5, to 32 MiB. They need rows of whole lines of 64
+ * bytes. */
+static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view *y)
+{
+    int64_t elements = x->tokens * x->heads * 2 * g->pairs;
+    int64_t partner = g->pairing == ROPE_HALF ? g->pairs : 2 * g->pairs;
+    int64_t odd = y->token_stride | y->head_stride | g->rotary_offset | partner;
+    bool aligned = (uintptr_t)y->data % 64 == 0 && odd % 32 == 0;
+    if (x->data != y->data && aligned && elements >= INT64_C(1) << 22 && __builtin_cpu_is("intel"))
+        return STREAMED;
+    return elements > INT64_C(1) << 19 ? IN_ORDER : IN_CACHE;
+}
+
+AVX2 static void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
+                        walk how)
+{
+    if (how == STREAMED)
+        streamed(pairing, r, c, s, count);
+    else if (pairing == ROPE_HALF && how == IN_ORDER && count >= 8)
         half_in_order(r, c, s, count);
     else if (pairing == ROPE_HALF)
         half_in_cache(r, c, s, count);
-    else if (in_order && count >= 4)
+    else if (how == IN_ORDER && count >= 4)
         adjacent_in_order(r, c, s, count);
     else
         adjacent_in_cache(r, c, s, count);
-}
-
-/* Whether the tensor is past a core's own caches: measured on Zen 5, 1 MiB. */
-static bool beyond_cache(const rope_geometry *g, const rope_view *x)
-{
-    return x->tokens * x->heads * 2 * g->pairs > INT64_C(1) << 19;
 }
 
 static const float *row_of(const rope_plan *p, uint32_t axis, int64_t position)
@@ -372,6 +455,7 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
     if (status != ROPE_OK)
         return status;
+    const walk how = walk_of(g, x, y);
     for (int64_t t = 0; t < x->tokens; t++) {
         const int64_t *position = positions + t * position_stride;
         const uint16_t *source = (const uint16_t *)x->data + t * x->token_stride;
@@ -389,12 +473,14 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
             int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
             rows r = {source + skip,  target + skip,  x->heads,
                       x->head_stride, y->head_stride, g->pairs};
-            rotate(g->pairing, r, cosines, sines, count, beyond_cache(g, x));
+            rotate(g->pairing, r, cosines, sines, count, how);
         }
         for (int64_t h = 0; h < x->heads; h++)
             rope_copy_rest(g, sizeof(uint16_t), source + h * x->head_stride,
                            target + h * y->head_stride);
     }
+    if (how == STREAMED)
+        _mm_sfence(); /* streamed stores are seen before what follows */
     return ROPE_OK;
 }
 
