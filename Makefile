@@ -68,7 +68,7 @@ $(BUILD)/%_test: $(BUILD)/%_test.o $(LIB)
 # What the build was made of, for run.json; rewritten only when it changes.
 $(BUILD)/build_info.h: FORCE
 	@mkdir -p $(@D)
-	@scripts/build-info "$(CC)" "$(CFLAGS_ALL)" $@
+	@scripts/build-info "$(VERSION)" "$(CC)" "$(CFLAGS_ALL)" $@
 $(BUILD)/scripts/front/environment.o: $(BUILD)/build_info.h
 # The style that the page carries is part of the program.
 $(BUILD)/reports/tools.o: reports/style.css

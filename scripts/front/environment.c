@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "build_info.h"
+#include "impl/rope.h"
 #include "scripts/front/machine.h"
 #include "scripts/front/rows.h"
 
@@ -30,6 +31,12 @@ static double seconds_since(const struct timespec *start)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+void front_version(char *text, size_t size)
+{
+    snprintf(text, size, "tightrope " BUILD_VERSION ", commit %.12s%s, ABI %d", BUILD_COMMIT,
+             BUILD_DIRTY ? " with changes" : "", ROPE_ABI);
 }
 
 void front_sha256(const char *text, size_t length, char hex[65])

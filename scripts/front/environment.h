@@ -38,6 +38,10 @@ bool front_run_write(const front_run *run, const char *directory, rope_error *er
 bool front_run_write_beside(const front_run *run, const char *csv, rope_error *error);
 void front_run_free(front_run *run);
 
+/* "tightrope VERSION, commit HASH, ABI N", and "with changes" where the tree that was built differed
+ * from the commit. ABI is that of impl/rope.h, which a plug-in must have been built for. */
+void front_version(char *text, size_t size);
+
 /* The 64 hex digits of the SHA-256 of a text. */
 void front_sha256(const char *text, size_t length, char hex[65]);
 

@@ -51,7 +51,7 @@ static int print_option_help(const char *synopsis, const char *description,
             snprintf(left, sizeof left, "--%s %s", o->name, o->argument);
         printf("  %-24s %s\n", left, o->help);
     }
-    printf("  %-24s %s\n", "--help", "this text");
+    printf("  %-24s %s\n", "--help, -h", "this text");
     return FRONT_HOLDS;
 }
 
@@ -91,6 +91,10 @@ static bool append(front_values *values, const char *item, int most)
 static int take(const char *verb, const front_option *option, const char *argument, bool seen,
                 int most)
 {
+    /* No option has use for an empty value: what comes of it is a script's unset variable. */
+    if (argument != NULL && *argument == '\0')
+        return front_usage(verb, "--%s has an empty value, expected %s", option->name,
+                           option->argument);
     if (option->values != NULL)
         return append(option->values, argument, most) ? -1 : front_usage(verb, "out of memory");
     if (seen)
@@ -100,6 +104,13 @@ static int take(const char *verb, const front_option *option, const char *argume
     if (option->value != NULL)
         *option->value = argument != NULL ? argument : "";
     return -1;
+}
+
+static int take_operand(const char *verb, front_values *operands, const char *word, int most)
+{
+    if (*word == '\0')
+        return front_usage(verb, "empty argument '', see `tightrope %s --help`", verb);
+    return append(operands, word, most) ? -1 : front_usage(verb, "out of memory");
 }
 
 enum { MAX_OPTIONS = 40 };
@@ -127,17 +138,20 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
         /* getopt_long accepts unambiguous abbreviations; a script that relies on one breaks when an
          * option is added. */
         int here = optind == 0 ? 1 : optind;
-        int got = getopt_long(argc, argv, operands != NULL ? "-:" : "+:", table, NULL);
+        int got = getopt_long(argc, argv, operands != NULL ? "-:h" : "+:h", table, NULL);
         if (got == -1)
             break;
         if (got == 1) { /* an operand, in order */
-            if (!append(operands, optarg, argc))
-                return front_usage(argv[0], "out of memory");
+            int status = take_operand(argv[0], operands, optarg, argc);
+            if (status != -1)
+                return status;
             continue;
         }
         const char *word = here < argc ? argv[here] : "";
         if (got == ':')
             return front_usage(argv[0], "option '%s' needs an argument", word);
+        if (got == 'h' && strcmp(word, "-h") == 0)
+            return print_option_help(synopsis, description, options);
         if (got < 256)
             return front_usage(argv[0], "unknown option '%s', see `tightrope %s --help`", word,
                                argv[0]);
@@ -159,10 +173,10 @@ int front_parse(int argc, char **argv, const char *synopsis, const char *descrip
     if (optind < argc && operands == NULL)
         return front_usage(argv[0], "unexpected argument '%s', see `tightrope %s --help`",
                            argv[optind], argv[0]);
-    for (; optind < argc; optind++)
-        if (!append(operands, argv[optind], argc))
-            return front_usage(argv[0], "out of memory");
-    return -1;
+    int status = -1;
+    for (; optind < argc && status == -1; optind++)
+        status = take_operand(argv[0], operands, argv[optind], argc);
+    return status;
 }
 
 bool front_split(const char *list, bool (*each)(const char *item, void *context, rope_error *error),

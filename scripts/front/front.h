@@ -55,7 +55,8 @@ typedef struct front_values {
 
 /* Parses argv with getopt_long, without abbreviations, all options after the verb, no positional
  * arguments unless operands is given (then they collect there). options ends with a NULL name. Each
- * non-repeatable option may be given once. Returns -1 to go on, else the exit status to return at
+ * non-repeatable option may be given once; an empty value or operand is refused. --help and -h are
+ * every verb's. Returns -1 to go on, else the exit status to return at
  * once (help printed: 0; wrong: 2, line printed). */
 int front_parse(int argc, char **argv, const char *synopsis, const char *description,
                 const front_option *options, front_values *operands);

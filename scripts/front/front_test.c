@@ -95,11 +95,31 @@ static void refuses_in_one_line(void **state)
     assert_non_null(strstr(captured, "--csv="));
     assert_int_equal(lines(captured), 1);
     assert_null(csv);
+    assert_int_equal(PARSE(NULL, "verb", "-hx"), 2); /* only -h alone asks for help */
+    assert_int_equal(lines(captured), 1);
     assert_int_equal(PARSE(NULL, "verb", "stray"), 2);
     assert_int_equal(lines(captured), 1);
     assert_int_equal(PARSE(NULL, "verb", "--seed", "1", "--seed", "2"), 2);
     assert_int_equal(lines(captured), 1);
     assert_int_equal(PARSE(NULL, "verb", "--spec\nx"), 2);
+    assert_int_equal(lines(captured), 1);
+}
+
+/* What a script leaves of a variable that was never set: the option is named. */
+static void refuses_empty_values(void **state)
+{
+    (void)state;
+    front_values operands = {0};
+    assert_int_equal(PARSE(NULL, "verb", "--seed", ""), 2);
+    assert_string_equal(captured, "tightrope verb: --seed has an empty value, expected N\n");
+    assert_int_equal(PARSE(NULL, "verb", "--seed="), 2);
+    assert_string_equal(captured, "tightrope verb: --seed has an empty value, expected N\n");
+    assert_int_equal(PARSE(NULL, "verb", "--spec", "x", "--spec", ""), 2);
+    assert_string_equal(captured, "tightrope verb: --spec has an empty value, expected S\n");
+    assert_int_equal(PARSE(&operands, "verb", "a", ""), 2);
+    assert_string_equal(captured,
+                        "tightrope verb: empty argument '', see `tightrope verb --help`\n");
+    assert_int_equal(PARSE(&operands, "verb", "--", ""), 2);
     assert_int_equal(lines(captured), 1);
 }
 
@@ -149,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(takes_options_in_any_order, reset),
         cmocka_unit_test_setup(refuses_in_one_line, reset),
+        cmocka_unit_test_setup(refuses_empty_values, reset),
         cmocka_unit_test_setup(reads_whole_numbers_whole, reset),
         cmocka_unit_test_setup(splits_lists, reset),
     };

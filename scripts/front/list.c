@@ -171,10 +171,12 @@ int verb_list(int argc, char **argv)
                              &operands);
     if (status != -1)
         return status;
-    if (operands.count != 1)
-        return front_usage(
-            "list",
-            "one topic expected: kernels, presets, properties, mutants, scalings or encodings");
+    if (operands.count == 0)
+        return front_usage("list", "no topic given, expected `tightrope list kernels`, or presets, "
+                                   "properties, mutants, scalings or encodings instead");
+    if (operands.count > 1)
+        return front_usage("list", "%d topics given, expected one: `tightrope list %s`",
+                           operands.count, operands.items[0]);
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         if (strcmp(topics[i].name, operands.items[0]) == 0)
             return list_topic(i, csv, &plugins);
