@@ -133,7 +133,8 @@ static void explain_pass(prop_verdict *v)
         used += snprintf(v->reason + used, sizeof v->reason - (size_t)used, " (in f64)");
     if (b->bound_u > 0)
         snprintf(v->reason + used, sizeof v->reason - (size_t)used,
-                 "; largest error %.4g u of %.5g u", b->max_error_u, b->bound_u);
+                 "; largest error against that %.4g u, %.3g %% of the limit of %.5g u",
+                 b->max_error_u, 100 * b->max_error_u / b->bound_u, b->bound_u);
 }
 
 static void explain_failure(prop_verdict *v, const judging *g)
@@ -258,6 +259,7 @@ bool prop_dump_check(prop_dump *dump, const rope_spec *spec, const prop_check_op
     if (good) {
         verdict->pairs = g.model.pairs;
         verdict->dtype = dump->y.dtype;
+        verdict->exact_bound_u = prop_contract(&g.model, PROP_ANGLE_EXACT);
         verdict->moving = count_moving(dump);
         good = run(&g, spec, options, verdict, error);
     }

@@ -11,6 +11,7 @@ typedef struct prop_verdict {
     char reason[512];      /* one line: why, without the leading PASS or FAIL */
     prop_combination best; /* explains where pass; else the one with the fewest pairs refuted */
     uint32_t dtype;        /* of the output: the u of all errors */
+    double exact_bound_u;  /* the contract of an exact angle, which `stats` counts by */
     bool tried_computed;   /* A1.. were tried: the exact angle did not explain it */
     double trained_length; /* for which the next figure is; NaN: the spec says none */
     double

@@ -70,6 +70,27 @@ static void make(const char *spec_text, uint32_t dtype, prop_way way, double *x,
     rope_spec_free(&spec);
 }
 
+/* What `say` prints to stdout. */
+static void capture(void (*say)(void *), void *context, char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    say(context);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+static void say_verdict(void *context)
+{
+    prop_check_print(context, NULL);
+}
+static char printed[8192]; /* of the last dump that could be judged */
+
 /* 1 PASS, 0 FAIL, -1 cannot be judged; *reason gets the line. */
 static int judge(const char *spec_text, const char *where, uint32_t dtype, const double *x,
                  const double *y, uint32_t angles, char reason[512])
@@ -87,6 +108,7 @@ static int judge(const char *spec_text, const char *where, uint32_t dtype, const
                             &verdict, &error)) {
             answer = verdict.pass;
             snprintf(reason, 512, "%s", verdict.reason);
+            capture(say_verdict, &verdict, printed, sizeof printed);
             prop_verdict_free(&verdict);
         }
         prop_dump_close(&dump);
@@ -110,6 +132,41 @@ static void f32_angles_pass_unless_f64_is_asked_for(void **state)
     assert_int_equal(judge(plain, positions, ROPE_F32, x, y, EXACT, reason), 0);
     make(plain, ROPE_F32, PROP_WAY_F64_ANGLE, x, y);
     assert_int_equal(judge(plain, positions, ROPE_F32, x, y, EXACT, reason), 1);
+}
+
+/* What an error is measured against, and its share of the limit: the PASS of an f32 angle stands
+ * beside an error that would fail an exact one. */
+static void errors_say_against_what(void **state)
+{
+    (void)state;
+    double x[COUNT], y[COUNT], error, limit, share;
+    char reason[512];
+    make(plain, ROPE_F32, PROP_WAY_F32, x, y);
+    assert_int_equal(judge(plain, positions, ROPE_F32, x, y, ANY, reason), 1);
+    const char *against = strstr(reason, "; largest error against that ");
+    assert_non_null(against);
+    assert_int_equal(sscanf(against,
+                            "; largest error against that %lf u, %lf %% of the limit of "
+                            "%lf u",
+                            &error, &share, &limit),
+                     3);
+    assert_true(limit == 4.9 && fabs(share - 100 * error / limit) < 0.01 * share);
+    const char *worst =
+        strstr(printed, "\nworst pair against the exact rotation (not what the PASS "
+                        "rests on): ");
+    assert_non_null(worst);
+    assert_int_equal(sscanf(strstr(worst, "): token") + 2,
+                            " token %*d (position %*d), head %*d, pair %*d: %lf u, %lf times the "
+                            "limit of an exact angle with one rounding, %lf u",
+                            &error, &share, &limit),
+                     3);
+    assert_true(limit == 2.9432 && fabs(share - error / limit) < 0.01 * share);
+    make(plain, ROPE_F32, PROP_WAY_EXACT, x, y);
+    assert_int_equal(judge(plain, positions, ROPE_F32, x, y, ANY, reason), 1);
+    assert_non_null(strstr(printed, "\nworst pair against the exact rotation: token"));
+    assert_non_null(strstr(printed, " % of the limit of an exact angle with one rounding, "));
+    assert_int_equal(judge(plain, positions, ROPE_F32, x, x, ANY, reason), 0);
+    assert_non_null(strstr(printed, "\nworst pair against the exact rotation: token"));
 }
 
 static void f64_dumps_are_held_to_f64(void **state)
@@ -152,25 +209,6 @@ static void what_is_visibly_wrong_is_said(void **state)
     assert_non_null(strstr(reason, "; S0, a rotation with one rounding's error) fails"));
 }
 
-/* What `say` prints to stdout. */
-static void capture(void (*say)(void *), void *context, char *text, size_t size)
-{
-    FILE *file = tmpfile();
-    fflush(stdout);
-    int saved = dup(STDOUT_FILENO);
-    dup2(fileno(file), STDOUT_FILENO);
-    say(context);
-    fflush(stdout);
-    dup2(saved, STDOUT_FILENO);
-    close(saved);
-    rewind(file);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-static void say_verdict(void *context)
-{
-    prop_check_print(context, NULL);
-}
 static void say_arguments(void *context)
 {
     prop_dump_arguments_print(stdout, "identify", context);
@@ -266,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f32_angles_pass_unless_f64_is_asked_for),
+        cmocka_unit_test(errors_say_against_what),
         cmocka_unit_test(f64_dumps_are_held_to_f64),
         cmocka_unit_test(what_is_visibly_wrong_is_said),
         cmocka_unit_test(tables_and_commands_are_ready_to_use),
