@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "impl/controls.h"
 #include "impl/registry.h"
 
 enum { SECONDS = 10, MOST_KERNELS = 4096 };
@@ -135,22 +136,42 @@ static bool try_in_child(const rope_plugin *p, rope_error *error)
     return rope_fail(error, "%s", used > 0 ? text : "plug-in ends the process when it is loaded");
 }
 
+/* What loading may change: MXCSR without its sticky flags (0xFFC0) and the x87 control word, or the
+ * rounding mode. */
+typedef struct {
+    uint32_t mxcsr, x87;
+    int rounding;
+} controls;
+
+static controls controls_now(void)
+{
+    controls c = {.rounding = fegetround()};
 #if defined(__x86_64__)
-/* MXCSR without its sticky flags (0xFFC0), and the x87 control word. */
-static uint64_t controls(void)
-{
-    uint32_t mxcsr;
     uint16_t x87;
-    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    __asm__ volatile("stmxcsr %0" : "=m"(c.mxcsr));
     __asm__ volatile("fnstcw %0" : "=m"(x87));
-    return (uint64_t)x87 << 32 | (mxcsr & 0xffc0);
-}
-#else
-static uint64_t controls(void)
-{
-    return (uint64_t)fegetround();
-}
+    c.mxcsr &= 0xffc0;
+    c.x87 = x87;
 #endif
+    return c;
+}
+
+static void describe(const controls *were, const controls *are, char *text, size_t size)
+{
+    char mxcsr[ROPE_CONTROL_TEXT] = "", x87[ROPE_CONTROL_TEXT] = "";
+    if (are->mxcsr != were->mxcsr)
+        rope_control_change(ROPE_CONTROL_MXCSR, were->mxcsr, are->mxcsr, mxcsr, sizeof mxcsr);
+    if (are->x87 != were->x87)
+        rope_control_change(ROPE_CONTROL_X87, were->x87, are->x87, x87, sizeof x87);
+    if (*mxcsr != '\0' || *x87 != '\0')
+        snprintf(text, size, "loading the plug-in changes the floating-point controls: %s%s%s",
+                 mxcsr, *mxcsr != '\0' && *x87 != '\0' ? "; " : "", x87);
+    else if (are->rounding != were->rounding)
+        snprintf(text, size,
+                 "loading the plug-in changes the floating-point controls: rounding mode was %d "
+                 "and became %d",
+                 were->rounding, are->rounding);
+}
 
 bool rope_plugin_load(const char *path, rope_plugin *plugin, rope_error *error)
 {
@@ -159,14 +180,10 @@ bool rope_plugin_load(const char *path, rope_plugin *plugin, rope_error *error)
      * with our controls changed. */
     fenv_t before;
     fegetenv(&before);
-    uint64_t were = controls();
+    controls were = controls_now();
     bool good = try_in_child(plugin, error) && load_here(plugin, error);
-    uint64_t are = controls();
-    if (are != were)
-        snprintf(plugin->disturbance, sizeof plugin->disturbance,
-                 "loading the plug-in changes the floating-point controls from %#llx to %#llx "
-                 "(MXCSR & 0xffc0 | x87 << 32)",
-                 (unsigned long long)were, (unsigned long long)are);
+    controls are = controls_now();
+    describe(&were, &are, plugin->disturbance, sizeof plugin->disturbance);
     fesetenv(&before);
     return good;
 }

@@ -11,7 +11,7 @@ typedef struct rope_plugin {
     const char *path;                  /* as given; the caller's */
     const rope_header *const *kernels; /* [count], each passed rope_kernel_check */
     size_t count;
-    char disturbance[160]; /* "" or what loading changed of the floating-point controls; they were
+    char disturbance[640]; /* "" or what loading changed of the floating-point controls; they were
                               put back */
 } rope_plugin;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "impl/controls.h"
 #include "impl/plugin.h"
 #include "impl/registry.h"
 
@@ -126,8 +127,58 @@ static void restores_controls(void **state)
     assert_true(rope_plugin_load(build(GOOD "#include <fenv.h>\n__attribute__((constructor)) "
                                             "static void begin(void) { fesetround(FE_UPWARD); }"),
                                  &plugin, &error));
-    assert_non_null(strstr(plugin.disturbance, "floating-point controls"));
+    assert_non_null(strstr(plugin.disturbance, "floating-point controls: "));
+#if defined(__x86_64__)
+    assert_non_null(strstr(plugin.disturbance, "0x1f80 and became 0x5f80: rounding upward, not to "
+                                               "nearest; x87 control word was 0x37f and became "
+                                               "0xb7f: rounding upward, not to nearest"));
+#endif
     assert_int_equal(fegetround(), FE_TONEAREST);
+}
+
+/* Every bit by its name, whatever this machine has. */
+static void controls_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        rope_control which;
+        uint64_t before, after;
+        const char *text;
+    } cases[] = {
+        {ROPE_CONTROL_MXCSR, 0x1f80, 0x9fc0,
+         "MXCSR control bits were 0x1f80 and became 0x9fc0: flush-to-zero on, denormals-are-zero "
+         "on"},
+        {ROPE_CONTROL_MXCSR, 0x9fc0, 0x1f80,
+         "MXCSR control bits were 0x9fc0 and became 0x1f80: flush-to-zero off, denormals-are-zero "
+         "off"},
+        {ROPE_CONTROL_MXCSR, 0x1f80, 0x7f80,
+         "MXCSR control bits were 0x1f80 and became 0x7f80: rounding towards zero, not to nearest"},
+        {ROPE_CONTROL_MXCSR, 0x5f80, 0x3f80,
+         "MXCSR control bits were 0x5f80 and became 0x3f80: rounding downward, not upward"},
+        {ROPE_CONTROL_MXCSR, 0x1e80, 0x9980,
+         "MXCSR control bits were 0x1e80 and became 0x9980: flush-to-zero on, exceptions "
+         "unmasked: divide-by-zero overflow, exceptions masked: denormal"},
+        {ROPE_CONTROL_MXCSR, 0x1f80, 0xe040,
+         "MXCSR control bits were 0x1f80 and became 0xe040: flush-to-zero on, denormals-are-zero "
+         "on, rounding towards zero, not to nearest, exceptions unmasked: invalid denormal "
+         "divide-by-zero overflow underflow inexact"},
+        {ROPE_CONTROL_X87, 0x37f, 0x27e,
+         "x87 control word was 0x37f and became 0x27e: precision of 53 bits, not of 64 bits, "
+         "exceptions unmasked: invalid"},
+        {ROPE_CONTROL_X87, 0x37f, 0x137f,
+         "x87 control word was 0x37f and became 0x137f: bits without a name here"},
+        {ROPE_CONTROL_FPCR, 0, 0x1400200,
+         "FPCR control bits were 0 and became 0x1400200: flush-to-zero on, rounding upward, not "
+         "to nearest, exceptions unmasked: divide-by-zero"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[ROPE_CONTROL_TEXT];
+        rope_control_change(cases[i].which, cases[i].before, cases[i].after, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+    char little[16]; /* cut off, never past the end */
+    rope_control_change(ROPE_CONTROL_MXCSR, 0x1f80, 0xe040, little, sizeof little);
+    assert_string_equal(little, "MXCSR control b");
 }
 
 static int make_folder(void **state)
@@ -147,6 +198,7 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(loads), cmocka_unit_test(refuses),
-                                       cmocka_unit_test(restores_controls)};
+                                       cmocka_unit_test(restores_controls),
+                                       cmocka_unit_test(controls_in_words)};
     return cmocka_run_group_tests_name("plugin", tests, make_folder, remove_folder);
 }

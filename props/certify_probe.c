@@ -239,7 +239,7 @@ bool certify_block_apply(certify_block *b, const rope_kernel *kernel, const rope
         memset(b->y, 0xff, (size_t)a->y.elements * b->bytes); /* NaN in every dtype */
     prop_fpstate before = prop_fpstate_get();
     rope_status status = kernel->apply(plan, &x, &y, b->positions, a->position_stride);
-    char changed[160];
+    char changed[PROP_FPSTATE_TEXT];
     if (!prop_fpstate_check(&before, changed, sizeof changed))
         return rope_fail(error, "%s at positions %" PRId64 " to %" PRId64, changed, b->first,
                          b->first + a->count - 1);

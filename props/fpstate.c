@@ -3,6 +3,8 @@
 #include <fenv.h>
 #include <stdio.h>
 
+#include "impl/controls.h"
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 
@@ -95,15 +97,15 @@ bool prop_fpstate_check(const prop_fpstate *before, char *text, size_t size)
                  "without EMMS?",
                  before->tags, now.tags);
     else if (now.simd != before->simd)
-        snprintf(text, size, "%s control bits were %#llx and became %#llx",
+        rope_control_change(
 #if defined(__aarch64__)
-                 "FPCR",
+            ROPE_CONTROL_FPCR,
 #else
-                 "MXCSR",
+            ROPE_CONTROL_MXCSR,
 #endif
-                 (unsigned long long)before->simd, (unsigned long long)now.simd);
+            before->simd, now.simd, text, size);
     else if (now.x87 != before->x87)
-        snprintf(text, size, "x87 control word was %#x and became %#x", before->x87, now.x87);
+        rope_control_change(ROPE_CONTROL_X87, before->x87, now.x87, text, size);
     else
         snprintf(text, size, "rounding mode was %d and became %d", before->rounding, now.rounding);
     write_control(before);

@@ -21,8 +21,9 @@ typedef struct prop_fpstate {
 
 prop_fpstate prop_fpstate_get(void);
 
-/* Compares with what is in force now. Where it differs: writes "what was A and became B" into text,
- * puts the old state back, and returns false. */
+/* Compares with what is in force now. Where it differs: writes "what was A and became B: which
+ * modes that changes" into text (PROP_FPSTATE_TEXT), puts the old state back, and returns false. */
+enum { PROP_FPSTATE_TEXT = 256 };
 bool prop_fpstate_check(const prop_fpstate *before, char *text, size_t size);
 
 #endif

@@ -142,7 +142,7 @@ bool hunt_call_run(hunt_call *h, const double *x0, const double *x1, double *y0,
     prop_fpstate before = prop_fpstate_get();
     rope_status status =
         h->s->kernel->apply(h->plan, &x, &y, h->positions, h->frequencies->axis_count);
-    char changed[160];
+    char changed[PROP_FPSTATE_TEXT];
     if (!prop_fpstate_check(&before, changed, sizeof changed))
         return rope_fail(error, "%s", changed);
     if (status != ROPE_OK)

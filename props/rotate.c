@@ -69,7 +69,7 @@ static const rope_plan_args *lend(rope_plan_args args, rope_spec *spec, rope_err
 bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
                     prop_plan *p, prop_sheet *sheet)
 {
-    char text[160];
+    char text[PROP_FPSTATE_TEXT];
     rope_error error;
     rope_spec spec = *s->spec;
     p->plan = NULL;
@@ -101,7 +101,7 @@ bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positio
 
 void prop_plan_free(const prop_subject *s, prop_plan *p, prop_sheet *sheet)
 {
-    char text[160];
+    char text[PROP_FPSTATE_TEXT];
     prop_fpstate before = prop_fpstate_get();
     s->kernel->destroy(p->plan);
     if (!prop_fpstate_check(&before, text, sizeof text))
@@ -201,7 +201,7 @@ rope_status prop_call(const prop_subject *s, const prop_plan *plan, const prop_c
                       const int64_t *positions, int64_t tokens, const void *x, void *y,
                       bool *untouched, prop_sheet *sheet)
 {
-    char text[160];
+    char text[PROP_FPSTATE_TEXT];
     rope_error error = {"out of memory"};
     rope_view x_view, y_view;
     prop_arena *x_arena, *y_arena;
@@ -255,7 +255,7 @@ bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *posit
 void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
                  double *bounds, prop_sheet *sheet)
 {
-    char text[160];
+    char text[PROP_FPSTATE_TEXT];
     rope_plan_args args = window_args(s, axes, positions, tokens);
     prop_fpstate before = prop_fpstate_get();
     for (int64_t t = 0; t < tokens; t++)
