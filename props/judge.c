@@ -101,6 +101,9 @@ void prop_judge(const prop_subject *s, prop_sheet *sheet, bool known, long doubl
     double d = (double)(deviation / unit), t = (double)(tolerance / unit) * (1 + 0x1p-50);
     if (prop_compare(sheet, 0, s->dtype, d, known ? t : NAN, where))
         return;
+    if (where.pair == PROP_NO_PAIR)
+        prop_fail(sheet, "%s: position %lld: deviation %.5g u, tolerance %.5g u", text,
+                  (long long)where.position, d, t);
     prop_fail(sheet,
               "%s: position %lld, pair %lld, x = (%a, %a): deviation %.5g u, tolerance %.5g u",
               text, (long long)where.position, (long long)where.pair, where.x0, where.x1, d, t);
@@ -137,7 +140,7 @@ void prop_same_bits(const prop_subject *s, const prop_case *c, const int64_t *po
     for (int64_t row = 0; row < rows; row++) {
         bool same = memcmp((const char *)y + (size_t)row * bytes,
                            (const char *)z + (size_t)row * bytes, bytes) == 0;
-        prop_where where = {.position = positions[row / c->x.heads * c->axes]};
+        prop_where where = prop_where_at(positions[row / c->x.heads * c->axes]);
         sheet->expected++;
         prop_compare(sheet, 0, s->dtype, same ? 0 : 1, 0, where);
         if (!same)

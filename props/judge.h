@@ -45,8 +45,8 @@ prop_where prop_where_is(const prop_subject *s, const int64_t *position, int64_t
                          prop_vector x);
 
 /* Compares deviation and tolerance, both absolute, in units of u `scale`. known: there is a
- * contract for all that enters. Fails with "TEXT: position p, pair i, x = ..., deviation D u,
- * tolerance T u". */
+ * contract for all that enters. Fails with "TEXT: position p, pair i, x = ...: deviation D u,
+ * tolerance T u", without pair and x where it is not one pair's. */
 void prop_judge(const prop_subject *s, prop_sheet *sheet, bool known, long double deviation,
                 long double tolerance, long double scale, prop_where where, const char *text);
 

@@ -55,6 +55,11 @@ void prop_fail(prop_sheet *sheet, const char *format, ...)
     va_end(arguments);
 }
 
+prop_where prop_where_at(int64_t position)
+{
+    return (prop_where){position, PROP_NO_PAIR, NAN, NAN};
+}
+
 bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviation, double tolerance,
                   prop_where where)
 {

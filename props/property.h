@@ -128,9 +128,12 @@ void prop_fail(prop_sheet *sheet, const char *format, ...) __attribute__((format
 /* One comparison: deviation <= tolerance, both in units of the property. Returns whether it holds;
  * true also where the tolerance is no contract, which is counted apart. */
 typedef struct prop_where {
-    int64_t position, pair;
+    int64_t position, pair; /* pair PROP_NO_PAIR: the figure is not one pair's */
     double x0, x1;
 } prop_where;
+enum { PROP_NO_PAIR = -1 };
+/* Of a sum over pairs, of whole rows, of a call: it has no pair, and no input to show. */
+prop_where prop_where_at(int64_t position);
 bool prop_compare(prop_sheet *sheet, int band, rope_dtype dtype, double deviation, double tolerance,
                   prop_where where);
 

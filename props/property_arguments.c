@@ -42,8 +42,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
     if (status == ROPE_OK)
         s->kernel->destroy(made);
     sheet->expected++;
-    prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0,
-                 (prop_where){.position = prop_case_list(c, 0)[0]});
+    prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0, prop_where_at(prop_case_list(c, 0)[0]));
     if (!holds)
         prop_fail(sheet, "asked with %s, plan answers %d, expected UNSUPPORTED (%d)", asked[which],
                   (int)status, (int)ROPE_UNSUPPORTED);

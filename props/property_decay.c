@@ -89,7 +89,7 @@ static void judge_octaves(const prop_subject *s, const prop_case *c, const curve
             mean.known &= points[m - 1].known;
         }
         if (first > 1 && mean.exact <= before.exact) {
-            prop_where where = {.position = first};
+            prop_where where = prop_where_at(first);
             sheet->expected++;
             prop_judge(s, sheet, mean.known && before.known, fmaxl(0, mean.kernel - before.kernel),
                        mean.tolerance + before.tolerance, (long double)s->frequencies->pairs, where,
@@ -120,7 +120,7 @@ static void judge_tokens(const prop_subject *s, const prop_case *c, const prop_w
         oracle_row(s->oracle, m, r);
         points[t] = curve_at(s, w, t, t * c->x.heads, r);
         const curve_point *p = &points[t];
-        prop_where where = {.position = *m, .pair = s->frequencies->pairs - 1};
+        prop_where where = prop_where_at(*m);
         sheet->expected++;
         prop_judge(s, sheet, p->known, fabsl(p->kernel - p->exact), p->tolerance,
                    (long double)s->frequencies->pairs, where, "mean |S_j(m)| is the oracle's");

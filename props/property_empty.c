@@ -54,7 +54,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
         s->kernel->apply(plan.plan, &view, &target, no_tokens ? end : positions, c->axes);
     sheet->expected++;
     prop_compare(sheet, 0, s->dtype, status == ROPE_OK ? 0 : 1, 0,
-                 (prop_where){.position = prop_case_list(c, 0)[0]});
+                 prop_where_at(prop_case_list(c, 0)[0]));
     if (status != ROPE_OK)
         prop_fail(sheet, "a call with %s is answered by %d, expected OK (%d)", names[which],
                   (int)status, (int)ROPE_OK);

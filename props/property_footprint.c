@@ -29,8 +29,7 @@ static bool generate(const prop_subject *s, int64_t index, prop_case *c)
 static void check(const prop_subject *s, const prop_case *c, bool holds, prop_sheet *sheet)
 {
     sheet->expected++;
-    prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0,
-                 (prop_where){.position = prop_case_list(c, 0)[0]});
+    prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0, prop_where_at(prop_case_list(c, 0)[0]));
 }
 
 /* One call on packed rows, looked at from outside. */

@@ -72,7 +72,7 @@ static void compare(const prop_subject *s, const prop_case *c, const prop_work *
     for (int64_t first = 0; first < rows; first += block_rows) {
         int64_t count = rows - first < block_rows ? rows - first : block_rows;
         const unsigned char *block = y + (size_t)first * row_bytes;
-        prop_where where = {.position = *prop_case_list(c, 0)};
+        prop_where where = prop_where_at(*prop_case_list(c, 0));
         sheet->expected++;
         prop_compare(sheet, 0, s->dtype, 0, 0, where);
         if (memcmp(block, w->y[0], (size_t)count * row_bytes) == 0)

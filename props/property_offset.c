@@ -54,7 +54,7 @@ static void judge_row(const prop_subject *s, const prop_case *c, const prop_work
     const int64_t *n = prop_case_list(c, 1) + token * c->axes;
     score first = score_of(s, w, row, token, w->y[0], w->y[1], w->bounds[0], w->bounds[1]);
     score moved = score_of(s, w, row, token, w->y[2], w->y[3], w->bounds[2], w->bounds[3]);
-    prop_where where = prop_where_is(s, m, 0, prop_get(s, w->x[0], row, 0));
+    prop_where where = prop_where_at(*m); /* a score sums over all pairs */
     sheet->expected += 2;
     prop_judge(s, sheet, first.known && moved.known, fabsl(first.score - moved.score),
                first.tolerance + moved.tolerance, first.exact_scale, where,

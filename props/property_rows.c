@@ -24,7 +24,9 @@ static void demand(const prop_subject *s, prop_sheet *sheet, bool holds, prop_wh
 {
     sheet->expected++;
     prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0, where);
-    if (!holds)
+    if (!holds && where.pair == PROP_NO_PAIR)
+        prop_fail(sheet, "position %lld: %s", (long long)where.position, text);
+    else if (!holds)
         prop_fail(sheet, "position %lld, pair %lld: %s", (long long)where.position,
                   (long long)where.pair, text);
 }
@@ -44,7 +46,7 @@ static void judge_independence(const prop_subject *s, const prop_case *c, prop_s
             for (int64_t row = 0; row < rows; row++) {
                 size_t at = (size_t)row * bytes;
                 bool same = memcmp((char *)w.y[0] + at, (char *)w.y[1] + at, bytes) == 0;
-                prop_where where = {.position = prop_case_list(c, 0)[row / c->x.heads * c->axes]};
+                prop_where where = prop_where_at(prop_case_list(c, 0)[row / c->x.heads * c->axes]);
                 demand(s, sheet, row == chosen || same, where,
                        "a row of y changed when another row of x did");
             }

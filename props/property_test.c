@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -135,6 +136,33 @@ static void originals_pass(void **state)
     }
 }
 
+/* A sum over pairs, a whole row, a call: no pair is named, which would be any, with x = (0, 0). */
+static void sums_name_no_pair(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mutant, *property, *reason;
+    } cases[] = {
+        {"frequency_bf16", "decay", "mean |S_j(m)| is the oracle's: position 1: deviation"},
+        {"angle_bf16", "offset", "score(m + t, n + t) = score(m, n): position "},
+        {"non_deterministic", "independence", "position "},
+        {"latest_plan", "reuse", "beside a plan of other frequencies: row "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static prop_sheet sheet;
+        const char *reason;
+        const prop_mutant *m = prop_mutant_find(cases[i].mutant);
+        assert_non_null(m);
+        judge_all(m->kernel, cases[i].property, 0, &sheet);
+        assert_true(prop_sheet_failed(&sheet, &reason));
+        if (strncmp(reason, cases[i].reason, strlen(cases[i].reason)) != 0 ||
+            strstr(reason, "pair ") != NULL || strstr(reason, "x = ") != NULL)
+            fail_msg("%s: '%s'", cases[i].mutant, reason);
+        const prop_tally *t = &sheet.bands[0];
+        assert_true(t->failures > 0 && t->pair == PROP_NO_PAIR && isnan(t->x0) && isnan(t->x1));
+    }
+}
+
 /* A claim that outlies those further out is counted, with the largest and its place. */
 static void spikes_are_counted(void **state)
 {
@@ -190,9 +218,8 @@ static void locks_are_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mutants_fail),
-        cmocka_unit_test(originals_pass),
-        cmocka_unit_test(spikes_are_counted),
+        cmocka_unit_test(mutants_fail),      cmocka_unit_test(originals_pass),
+        cmocka_unit_test(sums_name_no_pair), cmocka_unit_test(spikes_are_counted),
         cmocka_unit_test(locks_are_allowed),
     };
     return cmocka_run_group_tests(tests, open_suite, close_suite);

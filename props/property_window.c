@@ -65,7 +65,7 @@ static void judge(const prop_subject *s, const prop_case *c, prop_sheet *sheet)
             prop_call(s, &plan, c, w.positions, c->x.tokens, w.x[0], w.y[0], &untouched, sheet);
         bool holds = status == ROPE_RANGE && untouched;
         sheet->expected++;
-        prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0, (prop_where){.position = moved});
+        prop_compare(sheet, 0, s->dtype, holds ? 0 : 1, 0, prop_where_at(moved));
         if (!holds && !sheet->failed)
             prop_fail(sheet, "position %lld lies outside the plan's window: %s", (long long)moved,
                       status != ROPE_RANGE ? "apply does not answer RANGE"

@@ -68,7 +68,8 @@ static void row(const place *at, const char *arrangement, const prop_tally *t, i
     number_if(w, figures, failed ? t->bound : t->largest_bound);
     integer_if(w, figures || verdict == PROP_NO_CONTRACT,
                verdict == PROP_NO_CONTRACT ? t->no_contract : position);
-    integer_if(w, figures, failed ? t->pair : t->largest_pair);
+    int64_t pair = failed ? t->pair : t->largest_pair;
+    integer_if(w, figures && pair != PROP_NO_PAIR, pair);
     rows_hex(w, figures ? failed ? t->x0 : t->largest_x0 : NAN);
     rows_hex(w, figures ? failed ? t->x1 : t->largest_x1 : NAN);
     rows_text(w, prop_verdict_name(verdict));

@@ -300,7 +300,8 @@ void report_section_worst(FILE *out, const report_model *model)
             fputs("| ", out);
             report_put(out, report_text(row, "worst_position"));
             fputs(" | ", out);
-            report_put(out, report_text(row, "worst_pair"));
+            const char *pair = report_text(row, "worst_pair");
+            report_put(out, *pair != '\0' ? pair : "–");
             fputs(" | ", out);
             put_inputs(out, row);
             fputs(" | ", out);
