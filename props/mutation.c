@@ -185,7 +185,7 @@ static bool run_round(prop_mutation *m, const prop_suite *suite, uint64_t seed, 
                             .hasty = true};
         }
     }
-    good = good && prop_run(units, unit_count, jobs, "mutants", error);
+    good = good && prop_run(units, unit_count, NULL, 0, jobs, "mutants", error);
     for (int u = 0; good && u < unit_count; u++) {
         outcome *o = &m->outcomes[outcome_of[u]];
         read_unit(m, prop_mutant_find(o->name), o, &units[u]);

@@ -181,8 +181,9 @@ static kills kills_before(const prop_unit *unit)
 }
 
 typedef struct {
-    prop_unit *unit;
-    int start; /* first finding to work on */
+    prop_unit *unit; /* NULL: an errand */
+    prop_errand *errand;
+    int start; /* of a unit: first finding to work on */
 } chain;
 
 static int work(void *context)
@@ -243,42 +244,55 @@ static int book(prop_unit *unit, const prop_end *end)
     return unit->gave_up ? -1 : place_of(unit, entry) * property_count() + property + 1;
 }
 
-static bool start_unit(prop_child *child, chain *w, rope_error *error)
+static bool start_chain(prop_child *child, chain *w, rope_error *error)
 {
     prop_limits limits = prop_limits_default();
+    child->owner = w;
+    if (w->unit == NULL)
+        return prop_start(child, w->errand->body, w->errand->context, &limits, error);
     /* Once it has hung, it need not be waited for as long. */
     if (w->unit->hangs > 0)
         limits.cpu_seconds /= 4;
-    child->owner = w;
     return prop_start(child, work, w, &limits, error);
 }
 
-bool prop_run(prop_unit *units, int count, int jobs, const char *label, rope_error *error)
+/* Whether a chain is done. */
+static bool end_chain(chain *w, const prop_end *end)
 {
+    if (w->unit != NULL)
+        return (w->start = book(w->unit, end)) < 0;
+    w->errand->end = *end;
+    return true;
+}
+
+bool prop_run(prop_unit *units, int unit_count, prop_errand *errands, int errand_count, int jobs,
+              const char *label, rope_error *error)
+{
+    int count = unit_count + errand_count, next = 0, done = 0;
     prop_child *children = calloc((size_t)jobs, sizeof *children);
-    chain *chains = calloc((size_t)count, sizeof *chains);
+    chain *chains = calloc((size_t)count + 1, sizeof *chains);
     bool good = (children != NULL && chains != NULL) || rope_fail(error, "out of memory");
-    for (int i = 0; good && i < count; i++) {
+    for (int i = 0; good && i < unit_count; i++) {
         chains[i].unit = &units[i];
         units[i].findings = prop_share(findings_bytes(&units[i]));
         good = units[i].findings != NULL || rope_fail(error, "out of memory");
     }
+    for (int i = unit_count; good && i < count; i++)
+        chains[i].errand = &errands[i - unit_count];
     front_progress progress;
     front_progress_begin(&progress, label, count);
-    int next = 0, done = 0;
     while (good && done < count) {
         for (int j = 0; good && j < jobs; j++) {
             prop_end end;
             if (children[j].pid == 0 && next < count)
-                good = start_unit(&children[j], &chains[next++], error);
+                good = start_chain(&children[j], &chains[next++], error);
             if (!good || children[j].pid == 0 || !prop_poll(&children[j], &end))
                 continue;
             chain *w = children[j].owner;
-            w->start = book(w->unit, &end);
-            if (w->start >= 0)
-                good = start_unit(&children[j], w, error);
-            else
+            if (end_chain(w, &end))
                 done++;
+            else
+                good = start_chain(&children[j], w, error);
         }
         front_progress_update(&progress, done);
         if (done < count && good)

@@ -43,9 +43,18 @@ typedef struct prop_unit {
 prop_finding *prop_unit_finding(const prop_unit *unit, int entry, int property);
 void prop_unit_free(prop_unit *unit);
 
-/* Runs all units, `jobs` processes at a time. False with a line when no child process can be made.
- */
-bool prop_run(prop_unit *units, int count, int jobs, const char *label, rope_error *error);
+/* Anything else that needs a child process, once. */
+typedef struct prop_errand {
+    prop_body *body;
+    void *context;
+    prop_end end; /* set by prop_run */
+} prop_errand;
+
+/* Runs all units, then the errands (short ones, which fill the time in which the last units leave
+ * processors idle), `jobs` processes at a time. False with a line when no child process can be
+ * made. */
+bool prop_run(prop_unit *units, int unit_count, prop_errand *errands, int errand_count, int jobs,
+              const char *label, rope_error *error);
 
 /* The case of a finding, made again. */
 bool prop_unit_case(const prop_unit *unit, int entry, int property, int64_t index,

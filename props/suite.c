@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "props/arena.h"
 #include "props/case.h"
+#include "props/team.h"
 
 /* The quick level. Each line is there for what shows in it and nowhere else. */
 static const struct {
@@ -197,18 +199,33 @@ static void warm(const prop_subject *s, const prop_property *property, oracle_co
     }
 }
 
-void prop_suite_warm(const prop_suite *suite, uint64_t seed)
+typedef struct {
+    const prop_suite *suite;
+    uint64_t seed;
+} warming;
+
+static void warm_entry(void *context, int entry)
 {
-    for (int e = 0; e < suite->count; e++) {
-        uint32_t pairing = suite->entries[e].full_text[0] != NULL ? 0 : 1;
-        prop_subject s = prop_suite_subject(suite, e, NULL, pairing, ROPE_F32, seed);
-        oracle_cos_sin_dd *row = malloc((size_t)s.frequencies->pairs * sizeof *row);
-        warm(&s, &prop_contract_property, row);
-        warm(&s, &prop_decay_property, row);
-        warm(&s, &prop_far_property, row);
-        warm(&s, &prop_generated_property, row);
-        free(row);
-    }
+    const warming *w = context;
+    uint32_t pairing = w->suite->entries[entry].full_text[0] != NULL ? 0 : 1;
+    prop_subject s = prop_suite_subject(w->suite, entry, NULL, pairing, ROPE_F32, w->seed);
+    oracle_cos_sin_dd *row = malloc((size_t)s.frequencies->pairs * sizeof *row);
+    warm(&s, &prop_contract_property, row);
+    warm(&s, &prop_decay_property, row);
+    warm(&s, &prop_far_property, row);
+    warm(&s, &prop_generated_property, row);
+    free(row);
+}
+
+void prop_suite_warm(const prop_suite *suite, uint64_t seed, int jobs)
+{
+    warming w = {suite, seed};
+    prop_arena_far_fits(); /* asked for by cases; remembers the answer */
+    /* Each spec has an oracle of its own. Without memory for a team, the children compute rows. */
+    prop_team *team = prop_team_new(jobs < suite->count ? jobs : suite->count);
+    if (team != NULL)
+        prop_team_run(team, warm_entry, &w, suite->count);
+    prop_team_free(team);
 }
 
 prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_kernel *kernel,

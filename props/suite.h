@@ -32,8 +32,9 @@ bool prop_suite_chosen(prop_suite *suite, const char *const *texts, int count, p
 void prop_suite_free(prop_suite *suite);
 
 /* Computes ahead the exact rotations of the cases of contract, decay, far and generated, which
- * depend on no kernel: child processes inherit them. */
-void prop_suite_warm(const prop_suite *suite, uint64_t seed);
+ * depend on no kernel: child processes inherit them. In `jobs` threads, all of which have ended
+ * when it returns. */
+void prop_suite_warm(const prop_suite *suite, uint64_t seed, int jobs);
 
 /* What is under test, of an entry and a pairing that it has. */
 prop_subject prop_suite_subject(const prop_suite *suite, int entry, const rope_kernel *kernel,

@@ -8,6 +8,7 @@
 
 #include "impl/registry.h"
 #include "impl/spec/spec.h"
+#include "props/resources.h"
 #include "props/suite.h"
 
 /* A contract that a kernel derives from a frequency of its own grows with that frequency's error,
@@ -48,8 +49,37 @@ static void kernels_claim_little_at_position_1(void **state)
     prop_suite_free(&suite);
 }
 
+/* However many threads compute the rows: the same rows, and no thread is left to fork beside. */
+static void warming_leaves_no_thread(void **state)
+{
+    static const char *const specs[] = {"head_dim=8,base=10000,pairing=half",
+                                        "head_dim=12,base=10000,pairing=half",
+                                        "head_dim=8,base=500000,pairing=half"};
+    enum { COUNT = sizeof specs / sizeof specs[0], PAIRS = 6, POSITIONS = 300 };
+    (void)state;
+    prop_suite one, many;
+    rope_error error;
+    assert_true(prop_suite_chosen(&one, specs, COUNT, PROP_QUICK, ROPE_TRUTH_EXACT, &error));
+    assert_true(prop_suite_chosen(&many, specs, COUNT, PROP_QUICK, ROPE_TRUTH_EXACT, &error));
+    int64_t threads = prop_holding_now().threads;
+    prop_suite_warm(&one, 1, 1);
+    prop_suite_warm(&many, 1, 4);
+    assert_int_equal(prop_holding_now().threads, threads);
+    for (int e = 0; e < COUNT; e++)
+        for (int64_t position = -POSITIONS; position < POSITIONS; position++) {
+            oracle_cos_sin_dd a[PAIRS], b[PAIRS];
+            oracle_row(one.entries[e].oracle, &position, a);
+            oracle_row(many.entries[e].oracle, &position, b);
+            size_t bytes = (size_t)oracle_pairs(one.entries[e].oracle) * sizeof *a;
+            assert_memory_equal(a, b, bytes);
+        }
+    prop_suite_free(&one);
+    prop_suite_free(&many);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_claim_little_at_position_1)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_claim_little_at_position_1),
+                                       cmocka_unit_test(warming_leaves_no_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

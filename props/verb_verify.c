@@ -76,9 +76,14 @@ static double seconds(void)
 
 static bool run_all(prop_orders *p, rope_error *error)
 {
-    prop_suite_warm(&p->v.suite, p->v.seed);
-    return prop_run(p->v.units, p->v.unit_count, p->jobs, "verify", error) &&
-           prop_encodings_run(&p->encodings, p->v.seed, (int)p->level, error);
+    prop_encodings *e = &p->encodings;
+    if (!prop_encodings_prepare(e, p->v.seed, (int)p->level, error))
+        return false;
+    prop_suite_warm(&p->v.suite, p->v.seed, p->jobs);
+    if (!prop_run(p->v.units, p->v.unit_count, e->errands, e->count, p->jobs, "verify", error))
+        return false;
+    prop_encodings_book(e);
+    return true;
 }
 
 static bool write_results(const prop_options *o, const prop_orders *p, const outputs *f,

@@ -31,13 +31,6 @@ bool prop_encodings_add(prop_encodings *e, const rope_header *kernel, rope_error
     return true;
 }
 
-typedef struct {
-    const rope_header *kernel;
-    struct prop_encoding_sheet *sheet;
-    uint64_t seed;
-    int level;
-} work;
-
 static void keep(const prop_encoding_result *result, void *context)
 {
     struct prop_encoding_sheet *sheet = context;
@@ -50,30 +43,34 @@ static void keep(const prop_encoding_result *result, void *context)
 
 static int body(void *context)
 {
-    work *w = context;
+    const prop_encoding_work *w = context;
     prop_encoding_check(w->kernel, w->seed, w->level, keep, w->sheet);
     return 0;
 }
 
-bool prop_encodings_run(prop_encodings *e, uint64_t seed, int level, rope_error *error)
+bool prop_encodings_prepare(prop_encodings *e, uint64_t seed, int level, rope_error *error)
 {
-    prop_limits limits = prop_limits_default();
     e->seed = seed;
     e->level = level;
     for (int i = 0; i < e->count; i++) {
         e->sheets[i] = prop_share(sizeof *e->sheets[i]);
         if (e->sheets[i] == NULL)
             return rope_fail(error, "out of memory");
-        work w = {e->kernels[i], e->sheets[i], seed, level};
-        prop_end end;
-        if (!prop_isolate(body, &w, &limits, &end, error))
-            return false;
-        if (end.outcome != PROP_FINISHED || end.status != 0) {
-            e->sheets[i]->crashed = true;
-            prop_end_text(&end, e->sheets[i]->reason, sizeof e->sheets[i]->reason);
-        }
+        e->works[i] = (prop_encoding_work){e->kernels[i], e->sheets[i], seed, level};
+        e->errands[i] = (prop_errand){.body = body, .context = &e->works[i]};
     }
     return true;
+}
+
+void prop_encodings_book(prop_encodings *e)
+{
+    for (int i = 0; i < e->count; i++) {
+        const prop_end *end = &e->errands[i].end;
+        if (end->outcome == PROP_FINISHED && end->status == 0)
+            continue;
+        e->sheets[i]->crashed = true;
+        prop_end_text(end, e->sheets[i]->reason, sizeof e->sheets[i]->reason);
+    }
 }
 
 void prop_encodings_free(prop_encodings *e)

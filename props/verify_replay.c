@@ -87,7 +87,7 @@ int prop_verify_mutants(int argc, char **argv, const prop_options *o, prop_order
     if (good) {
         good = prop_suite_standard(&p->v.suite, PROP_QUICK, ROPE_TRUTH_EXACT, &error);
         if (good) {
-            prop_suite_warm(&p->v.suite, p->v.seed);
+            prop_suite_warm(&p->v.suite, p->v.seed, p->jobs);
             m = prop_mutation_run(&p->v.suite, p->v.seed, p->jobs, only, &error);
         }
         good = m != NULL && front_run_finish(&run, &error);
