@@ -46,47 +46,44 @@ Gen<int64_t> start()
 
 // Any finite pattern, the usual magnitudes, and the patterns that release code has got wrong; a
 // case draws from one of the first three kinds, mixed with the rare ones.
-Gen<uint64_t> element(const rapid_wish &w, int kind)
+uint64_t element(const rapid_wish &w, int kind, rc::Random &random)
 {
     const uint64_t one = 1;
     const int exponent_bits = w.bits - 1 - w.significand;
     const uint64_t significand = (one << w.significand) - 1, sign = one << (w.bits - 1);
     const uint64_t infinity = ((one << exponent_bits) - 1) << w.significand;
     const uint64_t bias = (one << (exponent_bits - 1)) - 1;
-    return Gen<uint64_t>([=](const rc::Random &random, int) {
-        rc::Random source = random;
-        uint64_t r = source.next(), which = source.next();
-        uint64_t bits = r & (sign | significand);
-        switch (kind == 2 ? which % 8 : which % 32 == 0 ? which / 32 % 8 : 8) {
-        case 0: /* a zero */
-            bits = r & sign;
-            break;
-        case 1: /* subnormal */
-            break;
-        case 2: /* the smallest */
-            bits = (r & sign) | (1 + which / 256 % 3);
-            break;
-        case 3: /* the largest */
-            bits = (r & sign) | (infinity - 1 - which / 256 % 3);
-            break;
-        case 4: /* infinity, and both kinds of NaN, seldom */
-            bits = which / 256 % 4 != 0   ? (r & sign) | (bias << w.significand)
-                   : which / 1024 % 3 == 0 ? (r & sign) | infinity
-                                           : bits | infinity | one;
-            break;
-        case 5: /* a power of two */
-            bits = (r & sign) | (1 + which / 256 % (2 * bias)) << w.significand;
-            break;
-        case 6: /* any */
-        case 7:
-            bits |= which / 256 % (2 * bias + 1) << w.significand;
-            break;
-        default: /* usual, 2^-6..2^6; or any finite magnitude whose square is finite */
-            bits |= (kind == 0 ? bias - 6 + which / 32 % 13 : bias / 2 + which / 32 % bias)
-                    << w.significand;
-        }
-        return rc::shrinkable::just(bits);
-    });
+    const uint64_t r = random.next(), which = random.next();
+    uint64_t bits = r & (sign | significand);
+    switch (kind == 2 ? which % 8 : which % 32 == 0 ? which / 32 % 8 : 8) {
+    case 0: /* a zero */
+        bits = r & sign;
+        break;
+    case 1: /* subnormal */
+        break;
+    case 2: /* the smallest */
+        bits = (r & sign) | (1 + which / 256 % 3);
+        break;
+    case 3: /* the largest */
+        bits = (r & sign) | (infinity - 1 - which / 256 % 3);
+        break;
+    case 4: /* infinity, and both kinds of NaN, seldom */
+        bits = which / 256 % 4 != 0   ? (r & sign) | (bias << w.significand)
+               : which / 1024 % 3 == 0 ? (r & sign) | infinity
+                                       : bits | infinity | one;
+        break;
+    case 5: /* a power of two */
+        bits = (r & sign) | (1 + which / 256 % (2 * bias)) << w.significand;
+        break;
+    case 6: /* any */
+    case 7:
+        bits |= which / 256 % (2 * bias + 1) << w.significand;
+        break;
+    default: /* usual, 2^-6..2^6; or any finite magnitude whose square is finite */
+        bits |= (kind == 0 ? bias - 6 + which / 32 % 13 : bias / 2 + which / 32 % bias)
+                << w.significand;
+    }
+    return bits;
 }
 
 template <typename T>
@@ -126,14 +123,13 @@ void draw(const rapid_wish &w, uint64_t seed, Drawn &d)
     d.c.tokens = tokens;
     for (int64_t i = 0; i < tokens * w.axes; i++)
         d.positions.push_back(first + drawn(gen::inRange<int64_t>(0, NEAR), random));
-    const auto data = drawn(
-        gen::container<std::vector<uint64_t>>(static_cast<size_t>(tokens * heads * w.head_dim),
-                                              element(w, kind)),
-        random);
-    for (size_t i = 0; i < data.size(); i++) {
-        const int64_t row = static_cast<int64_t>(i) / w.head_dim;
-        d.elements.push_back({row % heads, static_cast<int64_t>(i) % w.head_dim, 0, data[i]});
-    }
+    // One source for all elements: to split it for each took a twentieth of a verification.
+    const int64_t count = tokens * heads * w.head_dim;
+    rc::Random source = random.split();
+    d.elements.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; i++)
+        d.elements.push_back(
+            {i / w.head_dim % heads, i % w.head_dim, 0, element(w, kind, source)});
     for (int64_t t = 0; t < tokens; t++)
         d.tokens.push_back({d.positions.data() + t * w.axes,
                             d.elements.data() + t * heads * w.head_dim, heads * w.head_dim});
