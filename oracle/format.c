@@ -20,17 +20,22 @@ double oracle_format_round(const oracle_format *format, double x, double tail)
         return x;
     if (format->precision == 53)
         return x + tail;
-    int exponent = ilogb(x);
+    int exponent = oracle_exponent(x);
     if (exponent < format->min_exponent)
         exponent = format->min_exponent;
-    /* x / quantum is exact. All midpoints of a narrower format are f64 numbers, so x + tail lies on
-     * the side of a midpoint that x lies on, unless x is the midpoint: then tail decides. */
-    double quantum = ldexp(1, exponent - format->precision + 1);
-    double scaled = x / quantum, below = floor(scaled), rest = scaled - below;
-    bool odd = below / 2 != floor(below / 2);
-    if (rest > 0.5 || (rest == 0.5 && (tail > 0 || (tail == 0 && odd))))
-        below += 1;
-    double rounded = copysign(below * quantum, x);
+    /* x / quantum is exact, and below 2^precision. All midpoints of a narrower format are f64
+     * numbers, so x + tail lies on the side of a midpoint that x lies on, unless x is the midpoint:
+     * then tail decides. No calls of libm: data of pairs that cancel all come through here. */
+    int last = exponent - format->precision + 1;
+    double scaled = x * oracle_power_of_two(-last);
+    int64_t below = (int64_t)scaled;
+    below -= scaled < (double)below; /* the floor */
+    double rest = scaled - (double)below;
+    bool up = rest > 0.5; /* not a branch: either is as likely */
+    if (rest == 0.5)
+        up = tail > 0 || (tail == 0 && below % 2 != 0);
+    below += up;
+    double rounded = copysign((double)below * oracle_power_of_two(last), x);
     return fabs(rounded) > format->largest ? copysign(INFINITY, x) : rounded;
 }
 
@@ -38,8 +43,8 @@ static double from_f16(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, mantissa = bits & 1023;
     double magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
-                       : exponent == 0 ? ldexp(mantissa, -24)
-                                       : ldexp(mantissa + 1024, exponent - 25);
+                       : exponent == 0 ? mantissa * 0x1p-24
+                                       : (mantissa + 1024) * oracle_power_of_two(exponent - 25);
     return bits >> 15 ? -magnitude : magnitude;
 }
 
@@ -62,8 +67,8 @@ static uint16_t to_f16(double x)
         return (uint16_t)(sign | 0x7c00);
     if (magnitude < 0x1p-14)
         return (uint16_t)(sign | (uint16_t)(magnitude * 0x1p24));
-    int exponent = ilogb(magnitude);
-    int bits = (exponent + 14) * 1024 + (int)ldexp(magnitude, 10 - exponent);
+    int exponent = oracle_exponent(magnitude);
+    int bits = (exponent + 14) * 1024 + (int)(magnitude * oracle_power_of_two(10 - exponent));
     return (uint16_t)(sign | bits);
 }
 

@@ -25,26 +25,18 @@ DD_INLINE void measure_rotate(oracle_cos_sin_dd r, oracle_dd a, double x0, doubl
     }
 }
 
-DD_INLINE double measure_power_of_two(int exponent)
-{
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* 1 / ulp of the exact value e in the format, both scaled by 2^-k. The ulp is that of e's binade,
  * where e just below a power of two belongs to the binade below. Capped at 2^1023. */
 DD_INLINE double measure_inverse_ulp(const oracle_format *f, int k, oracle_dd e)
 {
     uint64_t bits;
     memcpy(&bits, &e.hi, sizeof bits);
-    int exponent = (int)(bits >> 52 & 2047) - 1023;
+    int exponent = oracle_exponent(e.hi);
     if ((bits & 0xfffffffffffffu) == 0 && e.hi * e.lo < 0)
         exponent--;
     int least = f->min_exponent - k;
     int ulp = (exponent > least ? exponent : least) - f->precision + 1;
-    return measure_power_of_two(ulp < -1023 ? 1023 : -ulp);
+    return oracle_power_of_two(ulp < -1023 ? 1023 : -ulp);
 }
 
 /* Is y the nearest value of the format to e? ulps: |y - e| in ulp of e. */

@@ -36,7 +36,8 @@ const prop_property *prop_property_find(const char *name)
 
 bool prop_has_contract(rope_dtype dtype, double bound)
 {
-    return bound >= 0 && bound < M_SQRT2 / rope_dtype_unit_roundoff(dtype);
+    /* bound < sqrt(2) / u without a division: u is a power of two. */
+    return bound >= 0 && bound * rope_dtype_unit_roundoff(dtype) < M_SQRT2;
 }
 
 double prop_underflow(rope_dtype dtype)

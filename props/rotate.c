@@ -277,6 +277,16 @@ void prop_load_pair(const prop_subject *s, const void *packed, int64_t row, int6
 {
     int64_t first, second;
     prop_pair(s->spec, pair, &first, &second);
-    *a = oracle_load((uint32_t)s->dtype, packed, row * s->spec->head_dim + first);
-    *b = oracle_load((uint32_t)s->dtype, packed, row * s->spec->head_dim + second);
+    first += row * s->spec->head_dim;
+    second += row * s->spec->head_dim;
+    if (s->dtype == ROPE_F32) { /* most data: no calls */
+        float each[2];
+        memcpy(&each[0], (const char *)packed + 4 * first, sizeof each[0]);
+        memcpy(&each[1], (const char *)packed + 4 * second, sizeof each[1]);
+        *a = (double)each[0];
+        *b = (double)each[1];
+        return;
+    }
+    *a = oracle_load((uint32_t)s->dtype, packed, first);
+    *b = oracle_load((uint32_t)s->dtype, packed, second);
 }
