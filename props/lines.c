@@ -256,47 +256,79 @@ void prop_skip_unsupported(const prop_verification *v, const rope_kernel *kernel
     free(list);
 }
 
+/* A pairing of the spec that the kernel takes. */
+static bool reaches(const prop_verification *v, const rope_kernel *kernel, int entry)
+{
+    bool reached = false;
+    for (uint32_t pairing = 0; pairing < 2; pairing++)
+        reached |= v->suite.entries[entry].full_text[pairing] != NULL &&
+                   (kernel->pairings & 1u << pairing);
+    return reached;
+}
+
+static bool has_units(const prop_verification *v, const rope_kernel *kernel)
+{
+    bool units = false;
+    for (int u = 0; u < v->unit_count; u++)
+        units |= v->units[u].kernel == kernel;
+    return units;
+}
+
+static const char *pairing_lacking(const rope_kernel *kernel)
+{
+    return kernel->pairings & 1u << ROPE_HALF ? "interleaved" : "half";
+}
+
+prop_verdict prop_skip_entry(const prop_verification *v, const rope_kernel *kernel, int entry,
+                             char *text, size_t size)
+{
+    uint32_t lacking = kernel->cpu_features & ~rope_cpu_features();
+    *text = '\0';
+    if (lacking != 0) {
+        char missing[64];
+        rope_cpu_features_text(lacking, missing, sizeof missing);
+        snprintf(text, size, "needs %s, which this machine lacks", missing);
+        return PROP_NOT_RUN;
+    }
+    if (!has_units(v, kernel)) {
+        size_t used = (size_t)snprintf(text, size, "dtype unsupported, the kernel takes");
+        for (uint32_t dtype = 0; dtype < 4 && used < size; dtype++)
+            if (kernel->dtypes & 1u << dtype)
+                used += (size_t)snprintf(text + used, size - used, " %s", rope_dtype_name(dtype));
+        return PROP_UNSUPPORTED;
+    }
+    if (reaches(v, kernel, entry))
+        return PROP_PASS;
+    snprintf(text, size, "pairing %s unsupported", pairing_lacking(kernel));
+    return PROP_UNSUPPORTED;
+}
+
 void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size)
 {
     *text = '\0';
     if (kernel->cpu_features & ~rope_cpu_features())
         return; /* prop_skip_not_run names it */
-    bool units = false;
-    for (int u = 0; u < v->unit_count; u++)
-        units |= v->units[u].kernel == kernel;
-    if (!units) {
-        size_t used = (size_t)snprintf(text, size, "dtype unsupported, the kernel takes");
-        for (uint32_t dtype = 0; dtype < 4 && used < size; dtype++)
-            if (kernel->dtypes & 1u << dtype)
-                used += (size_t)snprintf(text + used, size - used, " %s", rope_dtype_name(dtype));
+    if (!has_units(v, kernel)) {
+        prop_skip_entry(v, kernel, 0, text, size);
         return;
     }
     int count = 0;
-    for (int e = 0; e < v->suite.count; e++) {
-        const prop_entry *entry = &v->suite.entries[e];
-        bool reached = false;
-        for (uint32_t pairing = 0; pairing < 2; pairing++)
-            reached |= entry->full_text[pairing] != NULL && (kernel->pairings & 1u << pairing);
-        count += !reached;
-    }
-    const char *lacking = kernel->pairings & 1u << ROPE_HALF ? "interleaved" : "half";
+    for (int e = 0; e < v->suite.count; e++)
+        count += !reaches(v, kernel, e);
     if (count == v->suite.count && count > 0)
-        snprintf(text, size, "pairing %s unsupported", lacking);
+        snprintf(text, size, "pairing %s unsupported", pairing_lacking(kernel));
     else if (count > 0)
-        snprintf(text, size, "pairing %s unsupported, of %d of %d specs", lacking, count,
-                 v->suite.count);
+        snprintf(text, size, "pairing %s unsupported, of %d of %d specs", pairing_lacking(kernel),
+                 count, v->suite.count);
 }
 
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size)
 {
     *text = '\0';
-    char missing[64];
-    uint32_t lacking = kernel->cpu_features & ~rope_cpu_features();
-    if (lacking != 0) {
-        rope_cpu_features_text(lacking, missing, sizeof missing);
-        snprintf(text, size, "needs %s, which this machine lacks", missing);
+    if (kernel->cpu_features & ~rope_cpu_features()) {
+        prop_skip_entry(v, kernel, 0, text, size);
         return;
     }
     for (int u = 0; u < v->unit_count; u++)
@@ -308,9 +340,6 @@ void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, ch
 void prop_skip_far(const prop_verification *v, const rope_kernel *kernel, char *text, size_t size)
 {
     *text = '\0';
-    bool runs = false;
-    for (int u = 0; u < v->unit_count; u++)
-        runs |= v->units[u].kernel == kernel;
-    if (runs && !prop_arena_far_fits())
+    if (has_units(v, kernel) && !prop_arena_far_fits())
         snprintf(text, size, "rows 2^31 elements apart not tried: no address space for them");
 }

@@ -28,6 +28,7 @@ typedef struct prop_verification {
         *kernels; /* under test, in order, each once; also those that cannot run here */
     int kernel_count;
     const char *plugins; /* " --plugin A.so --plugin B.so", as a replay needs them, or "" */
+    uint32_t dtypes;     /* bits: those asked for */
     uint64_t seed;
     prop_replays *replays; /* commands that repeat failures, filled by the outputs */
     bool standard;         /* the standard suite: as many positions as it promises are asserted */
@@ -63,6 +64,10 @@ void prop_skip_no_unit(const prop_verification *v, const rope_kernel *kernel, ch
                        size_t size);
 void prop_skip_not_run(const prop_verification *v, const rope_kernel *kernel, char *text,
                        size_t size);
+/* One spec that a kernel was not run on at all: NOT_RUN (the machine) or UNSUPPORTED (dtype or
+ * pairing) and why; PASS and "" where it was. */
+prop_verdict prop_skip_entry(const prop_verification *v, const rope_kernel *kernel, int entry,
+                             char *text, size_t size);
 void prop_skip_far(const prop_verification *v, const rope_kernel *kernel, char *text, size_t size);
 
 /* Rows of verify.csv (docs/rows.md). */

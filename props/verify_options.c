@@ -98,10 +98,10 @@ static bool read_words(const prop_options *o, prop_orders *p, rope_error *error)
     p->level = (prop_level)level;
     p->truth = (rope_truth)truth;
     p->v.seed = 1;
-    p->dtypes = o->dtypes != NULL ? 0 : ~0u;
+    p->v.dtypes = o->dtypes != NULL ? 0 : ~0u;
     if ((o->seed != NULL && !front_uint64(o->seed, "--seed", &p->v.seed, error)) ||
         (o->jobs != NULL && !front_int64(o->jobs, "--jobs", 1, 1024, &jobs, error)) ||
-        (o->dtypes != NULL && !front_split(o->dtypes, add_dtype, &p->dtypes, error)))
+        (o->dtypes != NULL && !front_split(o->dtypes, add_dtype, &p->v.dtypes, error)))
         return false;
     p->jobs = jobs > 0 ? (int)jobs : 1;
     return true;
@@ -117,7 +117,7 @@ bool prop_orders_read(const prop_options *o, prop_orders *p, rope_error *error)
         return front_split(o->kernels, add_kernel, p, error);
     if (p->plugins.count > 0)
         return add_plugins(p, error);
-    return add_all(p, o->specs.count == 0 && (p->dtypes & 1u << ROPE_F32), error);
+    return add_all(p, o->specs.count == 0 && (p->v.dtypes & 1u << ROPE_F32), error);
 }
 
 /* Units: one a kernel, pairing and dtype that this machine can run. */
@@ -133,7 +133,7 @@ static bool make_units(prop_orders *p, rope_error *error)
             const rope_kernel *kernel = v->kernels[k];
             uint32_t pairing = i % 2, dtype = i / 2;
             bool wanted = (kernel->pairings & 1u << pairing) &&
-                          (kernel->dtypes & p->dtypes & 1u << dtype) &&
+                          (kernel->dtypes & v->dtypes & 1u << dtype) &&
                           (kernel->cpu_features & ~here) == 0;
             if (!wanted)
                 continue;

@@ -18,7 +18,6 @@ typedef struct prop_orders {
     prop_verification v;
     prop_encodings encodings;
     prop_plugins plugins;
-    uint32_t dtypes; /* bits */
     prop_level level;
     rope_truth truth;
     int jobs;

@@ -181,6 +181,32 @@ static void every_call_rows(const place *at, bool untouched)
             replay != NULL ? replay : "");
 }
 
+/* A kernel and a spec that never met, so that neither vanishes: a row for every pairing and dtype
+ * that was asked for, those that the kernel has where there are any. */
+static void skipped_rows(const prop_verification *v, const char *run, const rope_kernel *kernel,
+                         int entry, rows_writer *w)
+{
+    static const prop_tally nothing;
+    char reason[PROP_REASON];
+    prop_verdict verdict = prop_skip_entry(v, kernel, entry, reason, sizeof reason);
+    if (verdict == PROP_PASS)
+        return;
+    uint32_t pairings = 0, dtypes = v->dtypes & 0xf;
+    for (uint32_t p = 0; p < 2; p++)
+        pairings |= (uint32_t)(v->suite.entries[entry].full_text[p] != NULL) << p;
+    if (pairings & kernel->pairings)
+        pairings &= kernel->pairings;
+    if (dtypes & kernel->dtypes)
+        dtypes &= kernel->dtypes;
+    for (uint32_t i = 0; i < 8; i++) {
+        if (!(pairings & 1u << i % 2) || !(dtypes & 1u << i / 2))
+            continue;
+        const prop_unit none = {.kernel = kernel, .pairing = i % 2, .dtype = (rope_dtype)(i / 2)};
+        const place at = {v, run, &none, entry, 0, w};
+        row(&at, "", &nothing, 0, verdict, reason, "");
+    }
+}
+
 void prop_verify_rows(const prop_verification *v, const char *run, rows_writer *w)
 {
     size_t properties;
@@ -194,4 +220,7 @@ void prop_verify_rows(const prop_verification *v, const char *run, rows_writer *
                 else
                     finding_rows(&at, prop_unit_finding(at.unit, e, p));
             }
+    for (int k = 0; k < v->kernel_count; k++)
+        for (int e = 0; e < v->suite.count; e++)
+            skipped_rows(v, run, v->kernels[k], e, w);
 }
