@@ -9,6 +9,7 @@
 #include "props/dump.h"
 #include "props/isolate.h"
 #include "props/mutants.h"
+#include "props/verify_plugins.h"
 #include "scripts/front/verbs.h"
 
 /* Tokens of one plan lie within this many positions: a table over all of them would be too large.
@@ -32,6 +33,7 @@ typedef struct {
 
 typedef struct {
     const char *kernel, *spec, *positions, *input, *output, *layout;
+    front_values plugins;
 } arguments;
 
 /* Tokens from `first` on whose positions stay within one window, on every axis. */
@@ -80,8 +82,19 @@ static int rotate(void *context)
     return 0;
 }
 
-static const rope_kernel *find_kernel(const char *name, rope_error *error)
+/* A plug-in's kernel comes before one of ours with its name, as in verify. */
+static const rope_kernel *find_kernel(const char *name, const prop_plugins *plugins,
+                                      rope_error *error)
 {
+    const rope_plugin *from;
+    const rope_header *header = rope_plugins_find(plugins->items, plugins->count, name, &from);
+    if (header != NULL && header->kind == ROPE_ROTATION)
+        return (const rope_kernel *)header;
+    if (header != NULL) {
+        rope_fail(error, "kernel '%s' of %s does not rotate, dump takes rotations", name,
+                  from->path);
+        return NULL;
+    }
     const rope_kernel *kernel = rope_registry_find(name);
     const prop_mutant *mutant = kernel == NULL ? prop_mutant_find(name) : NULL;
     if (mutant != NULL)
@@ -92,8 +105,9 @@ static const rope_kernel *find_kernel(const char *name, rope_error *error)
                   mutant->waits_for ? mutant->waits_for : "");
     else if (kernel == NULL)
         rope_fail(error,
-                  "unknown kernel '%s', expected one of `tightrope list kernels` or `list mutants`",
-                  name);
+                  "unknown kernel '%s', expected one of `tightrope list kernels%s` or `list "
+                  "mutants`",
+                  name, plugins->count > 0 ? plugins->words : "");
     return kernel;
 }
 
@@ -227,11 +241,33 @@ static bool dump_one(const arguments *a, job *j, rope_error *error)
     return good;
 }
 
+static int dump(const arguments *a)
+{
+    rope_error error;
+    rope_spec spec;
+    prop_plugins plugins = {0};
+    job j = {.spec = &spec};
+    bool good = prop_plugins_load(&a->plugins, &plugins, &error) &&
+                (j.kernel = find_kernel(a->kernel, &plugins, &error)) != NULL &&
+                rope_spec_parse(a->spec, &spec, &error);
+    if (good) {
+        prop_plugins_text(&plugins, stderr); /* told, not judged: this verb makes data */
+        good = dump_one(a, &j, &error);
+        rope_spec_free(&spec);
+    }
+    prop_plugins_free(&plugins);
+    return good ? FRONT_HOLDS : front_usage("dump", "%s", error.text);
+}
+
 int verb_dump(int argc, char **argv)
 {
     arguments a = {0};
     const front_option options[] = {
         {.name = "kernel", .argument = "K", .help = "a kernel or a mutant", .value = &a.kernel},
+        {.name = "plugin",
+         .argument = "F.so",
+         .help = "K may be one of a shared object's; may be repeated",
+         .values = &a.plugins},
         {.name = "spec",
          .argument = "S",
          .help = "preset, config.json or key=value,...",
@@ -255,7 +291,8 @@ int verb_dump(int argc, char **argv)
         {0}};
     int status = front_parse(
         argc, argv,
-        "dump --kernel K --spec S --positions P --input X.npy --output Y.npy [--layout L]",
+        "dump --kernel K --spec S --positions P --input X.npy --output Y.npy [--layout L] "
+        "[--plugin F.so]",
         "Writes what a kernel or a mutant makes of an input, in the input's dtype and layout.",
         options, NULL);
     if (status != -1)
@@ -268,12 +305,5 @@ int verb_dump(int argc, char **argv)
                                          : NULL;
     if (missing != NULL)
         return front_usage("dump", "%s is missing, see `tightrope dump --help`", missing);
-    rope_error error;
-    rope_spec spec;
-    job j = {.kernel = find_kernel(a.kernel, &error), .spec = &spec};
-    if (j.kernel == NULL || !rope_spec_parse(a.spec, &spec, &error))
-        return front_usage("dump", "%s", error.text);
-    bool good = dump_one(&a, &j, &error);
-    rope_spec_free(&spec);
-    return good ? FRONT_HOLDS : front_usage("dump", "%s", error.text);
+    return dump(&a);
 }
