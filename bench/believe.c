@@ -62,8 +62,8 @@ bool bench_believe(const char *path, const rows_table *table, rope_error *error)
             const char *expected =
                 expected_of(columns[i].kind, text, rows_field_number(table, r, column));
             if (expected != NULL)
-                return rope_fail(error, "%.200s: row %zu: %s is '%.40s', expected %s", path, r + 1,
-                                 columns[i].name, text, expected);
+                return rope_fail(error, "%.200s: line %zu: %s is '%.40s', expected %s", path,
+                                 rows_line(table, r), columns[i].name, text, expected);
         }
     return true;
 }

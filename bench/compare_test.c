@@ -120,7 +120,7 @@ static void unreadable_values_are_refused(void **state)
             print_error("%s-> %s\n", cases[i].row, error.text);
         assert_true(good == (cases[i].column == NULL));
         if (!good) {
-            assert_non_null(strstr(error.text, "f.csv: row 2: "));
+            assert_non_null(strstr(error.text, "f.csv: line 3: "));
             assert_non_null(strstr(error.text, cases[i].column));
         }
         rows_free(&table);

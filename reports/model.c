@@ -86,8 +86,8 @@ static bool check_numbers(const report_source *source, const char *const *column
         for (size_t r = 0; r < source->table.rows; r++) {
             const char *text = rows_field(&source->table, r, column);
             if (*text != '\0' && isnan(rows_field_number(&source->table, r, column)))
-                return rope_fail(error, "%s: row %zu: %s is '%.40s', expected a number or nothing",
-                                 source->path, r + 2, *columns, text);
+                return rope_fail(error, "%s: line %zu: %s is '%.40s', expected a number or nothing",
+                                 source->path, rows_line(&source->table, r), *columns, text);
         }
     }
     return true;

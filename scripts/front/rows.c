@@ -127,7 +127,9 @@ typedef struct {
     rows_table *table;
     char **fields;
     size_t count, capacity, in_row;
-    size_t line;
+    size_t *lines; /* of the rows below the header */
+    size_t rows, line_capacity;
+    size_t line; /* that is being parsed, from 1 */
     const char *problem;
 } reading;
 
@@ -158,18 +160,61 @@ static void on_field(void *data, size_t length, void *context)
     r->in_row++;
 }
 
+static void add_line(reading *r)
+{
+    if (r->rows == r->line_capacity) {
+        size_t capacity = r->line_capacity ? 2 * r->line_capacity : 64;
+        size_t *lines = realloc(r->lines, capacity * sizeof *lines);
+        if (lines == NULL) {
+            r->problem = "out of memory";
+            return;
+        }
+        r->lines = lines;
+        r->line_capacity = capacity;
+    }
+    r->lines[r->rows++] = r->line;
+}
+
 static void on_row(int terminator, void *context)
 {
     (void)terminator;
     reading *r = context;
     if (r->problem != NULL)
         return;
-    r->line++;
     if (r->table->columns == 0)
         r->table->columns = r->in_row;
     else if (r->in_row != r->table->columns)
         r->problem = "has another number of fields than the header";
+    else
+        add_line(r);
     r->in_row = 0;
+}
+
+/* Line by line, so that on_row knows where it is; libcsv itself does not count, and passes over
+ * empty lines. */
+static void parse(reading *r, struct csv_parser *parser, FILE *file)
+{
+    char buffer[1 << 16];
+    size_t got;
+    bool ended = false; /* the last line was whole */
+    r->line = 1;
+    while (r->problem == NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        for (size_t from = 0, length; r->problem == NULL && from < got; from += length) {
+            const char *end = memchr(buffer + from, '\n', got - from);
+            length = end != NULL ? (size_t)(end - buffer) + 1 - from : got - from;
+            r->line += ended;
+            ended = end != NULL;
+            if (memchr(buffer + from, '\0', length) != NULL) /* /dev/zero would never end */
+                r->problem = "holds a NUL byte, expected text";
+            else if (csv_parse(parser, buffer + from, length, on_field, on_row, r) != length &&
+                     r->problem == NULL)
+                r->problem = "is no CSV (a stray quote)";
+        }
+    }
+    if (r->problem == NULL && ferror(file))
+        r->problem = "cannot be read";
+    if (r->problem == NULL && csv_fini(parser, on_field, on_row, r) != 0)
+        r->problem = "is no CSV (an open quote at the end)";
 }
 
 bool rows_read(const char *path, rows_table *table, rope_error *error)
@@ -186,17 +231,8 @@ bool rows_read(const char *path, rows_table *table, rope_error *error)
     reading r = {.table = table};
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
         r.problem = "out of memory";
-    char buffer[1 << 16];
-    size_t got;
-    while (r.problem == NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
-        if (memchr(buffer, '\0', got) != NULL) /* a device such as /dev/zero would never end */
-            r.problem = "holds a NUL byte, expected text";
-        else if (csv_parse(&parser, buffer, got, on_field, on_row, &r) != got)
-            r.problem = "is no CSV (a stray quote)";
-    if (r.problem == NULL && ferror(file))
-        r.problem = "cannot be read";
-    if (r.problem == NULL && csv_fini(&parser, on_field, on_row, &r) != 0)
-        r.problem = "is no CSV (an open quote at the end)";
+    else
+        parse(&r, &parser, file);
     csv_free(&parser);
     fclose(file);
     if (r.problem == NULL && table->columns == 0)
@@ -205,11 +241,13 @@ bool rows_read(const char *path, rows_table *table, rope_error *error)
         for (size_t i = 0; i < r.count; i++)
             free(r.fields[i]);
         free(r.fields);
+        free(r.lines);
         *table = (rows_table){0};
-        return rope_fail(error, "%s: row %zu %s", path, r.line + (r.in_row > 0), r.problem);
+        return rope_fail(error, "%s: line %zu %s", path, r.line, r.problem);
     }
     table->names = r.fields;
     table->fields = r.fields + table->columns;
+    table->lines = r.lines;
     table->rows = r.count / table->columns - 1;
     return true;
 }
@@ -219,6 +257,7 @@ void rows_free(rows_table *table)
     for (size_t i = 0; i < table->columns * (table->rows + 1); i++)
         free(table->names[i]);
     free(table->names);
+    free(table->lines);
     *table = (rows_table){0};
 }
 
@@ -228,6 +267,11 @@ int rows_column(const rows_table *table, const char *name)
         if (strcmp(table->names[i], name) == 0)
             return (int)i;
     return -1;
+}
+
+size_t rows_line(const rows_table *table, size_t row)
+{
+    return table->lines[row];
 }
 
 const char *rows_field(const rows_table *table, size_t row, int column)

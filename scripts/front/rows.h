@@ -30,6 +30,7 @@ typedef struct rows_table {
     size_t columns, rows;
     char **names;  /* [columns] */
     char **fields; /* [rows * columns] */
+    size_t *lines; /* [rows]: see rows_line */
 } rows_table;
 
 /* Reads a CSV with a header line. False with path and line. */
@@ -37,6 +38,9 @@ bool rows_read(const char *path, rows_table *table, rope_error *error);
 void rows_free(rows_table *table);
 /* Index of a column, or -1. */
 int rows_column(const rows_table *table, const char *name);
+/* The line of the file on which a row ends, as an editor counts: the header's is 1. For messages.
+ */
+size_t rows_line(const rows_table *table, size_t row);
 const char *rows_field(const rows_table *table, size_t row, int column); /* "" for column -1 */
 double rows_field_number(const rows_table *table, size_t row,
                          int column); /* NaN when empty or no number */

@@ -139,11 +139,12 @@ static void refuses_what_is_no_table(void **state)
     (void)state;
     static const struct {
         const char *bytes, *word;
-    } bad[] = {{"", "empty"},
-               {"a,b\n1\n", "number of fields"},
-               {"a,b\n1,2,3\n", "number of fields"},
-               {"a\n\"open", "quote"},
-               {"a\n\"x\"y\n", "quote"}};
+    } bad[] = {{"", ": line 1 is empty"},
+               {"a,b\n1\n", ": line 2 has another number of fields"},
+               {"a,b\n\n1,2\n1,2,3\n", ": line 4 has another number of fields"},
+               {"a,b\r\n1,2\r\n1", ": line 3 has another number of fields"},
+               {"a\n\"open", ": line 2 is no CSV (an open quote"},
+               {"a\n1\n\"x\"y\n", ": line 3 is no CSV (a stray quote"}};
     rope_error error;
     rows_table table;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -168,6 +169,36 @@ static void refuses_what_is_no_table(void **state)
     assert_non_null(strstr(error.text, "fifo"));
     alarm(0);
     unlink(fifo);
+}
+
+/* As an editor counts them: empty lines, and those within a quoted field, too. */
+static void lines_are_the_files(void **state)
+{
+    (void)state;
+    const char *path = in_folder("lines.csv");
+    const char text[] = "a,b\r\n1,2\n\n\n3,4\n\"x\ny\nz\",5\n6,7";
+    static const size_t lines[] = {2, 5, 8, 9};
+    rope_error error;
+    rows_table table;
+    put(path, text, sizeof text - 1);
+    assert_true(rows_read(path, &table, &error));
+    assert_int_equal(table.rows, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(rows_line(&table, i), lines[i]);
+    rows_free(&table);
+    /* Rows that lie across the reader's buffer, and more than its first list of lines. */
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 30000; i++)
+        fprintf(file, "%d\n", i);
+    assert_int_equal(fclose(file), 0);
+    assert_true(rows_read(path, &table, &error));
+    assert_int_equal(table.rows, 29999);
+    for (size_t i = 0; i < table.rows; i++) {
+        assert_int_equal(rows_line(&table, i), i + 2);
+        assert_true(rows_field_number(&table, i, 0) == (double)(i + 1));
+    }
+    rows_free(&table);
 }
 
 static void fills_folders_whole(void **state)
@@ -248,6 +279,7 @@ int main(void)
         cmocka_unit_test(refuses_paths_it_cannot_write),
         cmocka_unit_test(tells_a_full_disk_and_spares_the_device),
         cmocka_unit_test(refuses_what_is_no_table),
+        cmocka_unit_test(lines_are_the_files),
         cmocka_unit_test(fills_folders_whole),
         cmocka_unit_test(survives_any_bytes),
     };
