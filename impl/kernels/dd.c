@@ -43,14 +43,12 @@
 #define AVX2 __attribute__((target("avx2,fma")))
 #define INLINE static inline __attribute__((always_inline))
 
-enum {
-    BLOCK = 256,    /* pairs taken at a time, at most */
-    ENTRIES = 1024, /* cos and sin made at a time, for as many tokens as fit: kept for all heads */
-};
+enum { BLOCK = 256 }; /* pairs taken at a time, at most; their cos and sin are kept for all heads */
 
 struct rope_plan {
     rope_geometry geometry;
     size_t bytes;
+    int64_t batch;   /* tokens whose cos and sin are made at a time */
     double factor;   /* A */
     double *hi, *lo; /* [pairs, padded to eights] quarter turns a position, modulo 4, |hi| <= 2 */
     uint8_t *axis;   /* [pairs, padded] */
@@ -116,9 +114,10 @@ static const struct constants {
 };
 /* clang-format on */
 
-/* Positions as the generator takes them: 2^32 high + low, one a token or one a pair. */
+/* A token's positions as the generator takes them: 2^32 high + low; only the first low where all
+ * are the same. */
 typedef struct spread {
-    double low[ENTRIES], high[BLOCK];
+    double low[BLOCK], high[BLOCK];
 } spread;
 
 static bool is_wide(int64_t position)
@@ -213,72 +212,68 @@ AVX2 INLINE void polynomials(const struct constants *k, const reduced q[2], __m2
     }
 }
 
-AVX2 INLINE reduced reduce_at(const rope_plan *p, const spread *at, int64_t token, int64_t begin,
-                              int64_t i, const layout how)
+AVX2 INLINE reduced reduce_at(const rope_plan *p, const spread *at, int64_t begin, int64_t i,
+                              const layout how)
 {
     __m256d hi = _mm256_loadu_pd(p->hi + begin + i), lo = _mm256_loadu_pd(p->lo + begin + i);
     if (how == PLAIN || how == ONE)
-        return reduce(_mm256_broadcast_sd(at->low + token), hi, lo);
+        return reduce(_mm256_broadcast_sd(at->low), hi, lo);
     if (how == EACH)
         return reduce(_mm256_loadu_pd(at->low + i), hi, lo);
     return reduce_wide(_mm256_loadu_pd(at->low + i), _mm256_loadu_pd(at->high + i), hi, lo);
 }
 
-/* A cos and A sin of pairs [begin, begin + padded) of some tokens, eight at a time. */
-AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t tokens, int64_t begin,
-                          int64_t padded, float *cosines, float *sines, const layout how)
+/* A cos and A sin of a token's pairs [begin, begin + padded), eight at a time. */
+AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t begin, int64_t padded,
+                          float *cosines, float *sines, const layout how)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     const __m256d factor = _mm256_set1_pd(p->factor);
-    for (int64_t t = 0; t < tokens; t++)
-        for (int64_t i = 0; i < padded; i += 8) {
-            const reduced q[2] = {reduce_at(p, at, t, begin, i, how),
-                                  reduce_at(p, at, t, begin, i + 4, how)};
-            /* Else gcc loads the constants before the loop and keeps most of them on the stack. */
-            const struct constants *k = &CONSTANTS;
-            __asm__("" : "+r"(k));
-            quarter v[2];
-            polynomials(k, q, factor, v, how);
-            __m256 c = _mm256_set_m128(v[1].c, v[0].c), s = _mm256_set_m128(v[1].s, v[0].s);
-            __m256 low =
-                _mm256_shuffle_ps(_mm256_castsi256_ps(q[0].n), _mm256_castsi256_ps(q[1].n), 0x88);
-            __m256i n = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
-            /* quarter turn n: cos is c -s -c s, sin is s c -s -c */
-            __m256 odd = _mm256_castsi256_ps(_mm256_slli_epi32(n, 31));
-            __m256i next = _mm256_add_epi32(n, _mm256_set1_epi32(1));
-            __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_slli_epi32(next, 30)), sign);
-            __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_slli_epi32(n, 30)), sign);
-            _mm256_storeu_ps(cosines + t * padded + i,
-                             _mm256_xor_ps(_mm256_blendv_ps(c, s, odd), cos_sign));
-            _mm256_storeu_ps(sines + t * padded + i,
-                             _mm256_xor_ps(_mm256_blendv_ps(s, c, odd), sin_sign));
-        }
+    for (int64_t i = 0; i < padded; i += 8) {
+        const reduced q[2] = {reduce_at(p, at, begin, i, how), reduce_at(p, at, begin, i + 4, how)};
+        /* Else gcc loads the constants before the loop and keeps most of them on the stack. */
+        const struct constants *k = &CONSTANTS;
+        __asm__("" : "+r"(k));
+        quarter v[2];
+        polynomials(k, q, factor, v, how);
+        __m256 c = _mm256_set_m128(v[1].c, v[0].c), s = _mm256_set_m128(v[1].s, v[0].s);
+        __m256 low =
+            _mm256_shuffle_ps(_mm256_castsi256_ps(q[0].n), _mm256_castsi256_ps(q[1].n), 0x88);
+        __m256i n = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
+        /* Quarter turn n: cos is c -s -c s, sin is s c -s -c. One blend, three operations on some
+         * CPUs, picks one; the other is what c and s have besides. */
+        __m256i turn = _mm256_slli_epi32(n, 30), low_bit = _mm256_add_epi32(turn, turn);
+        __m256 first = _mm256_blendv_ps(c, s, _mm256_castsi256_ps(low_bit));
+        __m256 second = _mm256_xor_ps(_mm256_xor_ps(c, s), first);
+        __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_xor_si256(turn, low_bit)), sign);
+        __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(turn), sign);
+        _mm256_storeu_ps(cosines + i, _mm256_xor_ps(first, cos_sign));
+        _mm256_storeu_ps(sines + i, _mm256_xor_ps(second, sin_sign));
+    }
 }
 
-/* Into cosines and sines [tokens][padded]. */
-AVX2 static void cos_sin(const rope_plan *p, const int64_t *positions, int64_t position_stride,
-                         int64_t tokens, int64_t begin, int64_t padded, float *cosines,
-                         float *sines)
+static layout layout_of(const rope_plan *p, int64_t position)
 {
+    if (p->geometry.axis_count > 1 || is_wide(position))
+        return EACH; /* or WIDE: spread_token tells */
+    return p->factor == 1 ? PLAIN : ONE;
+}
+
+/* Of pairs [begin, begin + padded) of one token. */
+AVX2 static void cos_sin(const rope_plan *p, const int64_t *position, int64_t begin, int64_t padded,
+                         float *cosines, float *sines)
+{
+    const layout how = layout_of(p, position[0]);
     spread at;
-    bool narrow = p->geometry.axis_count == 1;
-    for (int64_t t = 0; t < tokens && narrow; t++) {
-        narrow = !is_wide(positions[t * position_stride]);
-        at.low[t] = (double)positions[t * position_stride];
-    }
-    if (narrow && p->factor == 1) {
-        generate(p, &at, tokens, begin, padded, cosines, sines, PLAIN);
-        return;
-    }
-    if (narrow) {
-        generate(p, &at, tokens, begin, padded, cosines, sines, ONE);
-        return;
-    }
-    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded)
-        if (spread_token(p, positions + t * position_stride, begin, padded, &at))
-            generate(p, &at, 1, begin, padded, cosines, sines, WIDE);
-        else
-            generate(p, &at, 1, begin, padded, cosines, sines, EACH);
+    at.low[0] = (double)position[0];
+    if (how == PLAIN)
+        generate(p, &at, begin, padded, cosines, sines, PLAIN);
+    else if (how == ONE)
+        generate(p, &at, begin, padded, cosines, sines, ONE);
+    else if (spread_token(p, position, begin, padded, &at))
+        generate(p, &at, begin, padded, cosines, sines, WIDE);
+    else
+        generate(p, &at, begin, padded, cosines, sines, EACH);
 }
 
 /* ---- rotation ---- */
@@ -615,84 +610,124 @@ AVX2 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s
         adjacent_in_order(r, c, s, count, COPIED);
 }
 
-/* Tokens of a tensor that the cache holds, where nothing is to be copied. Usual sizes are constants
- * of a loop of their own: between two tokens then stand a few instructions, where the general way
- * takes some 30 cycles. x_step, y_step: elements between tokens. */
-AVX2 INLINE void tokens_in_cache(rows r, int64_t tokens, int64_t x_step, int64_t y_step,
-                                 const float *cosines, const float *sines, const uint32_t pairing,
-                                 const int64_t count)
+/* Rotates a block of pairs of one token. */
+AVX2 static void rotate_block(const rope_plan *p, rows r, const int64_t *position, int64_t begin,
+                              int64_t count, walk how)
 {
-    const int64_t padded = (count + 7) / 8 * 8;
-    for (int64_t t = 0; t < tokens; t++, r.x += x_step, r.y += y_step) {
-        if (pairing == ROPE_HALF)
-            half_in_cache(r, cosines + t * padded, sines + t * padded, count);
-        else
-            adjacent_in_cache(r, cosines + t * padded, sines + t * padded, count);
+    float cosines[BLOCK], sines[BLOCK];
+    cos_sin(p, position, begin, (count + 7) / 8 * 8, cosines, sines);
+    int64_t skip = p->geometry.pairing == ROPE_HALF ? begin : 2 * begin;
+    rotate(p->geometry.pairing, advance(r, skip), cosines, sines, count, how);
+}
+
+AVX2 static void rotate_token(const rope_plan *p, rows r, const int64_t *position, walk how)
+{
+    for (int64_t begin = 0; begin < p->geometry.pairs; begin += BLOCK) {
+        int64_t left = p->geometry.pairs - begin;
+        rotate_block(p, r, position, begin, left < BLOCK ? left : BLOCK, how);
     }
 }
 
-AVX2 static void rotate_in_cache(uint32_t pairing, rows r, int64_t tokens, int64_t x_step,
-                                 int64_t y_step, const float *c, const float *s, int64_t count)
+enum { CHUNK = 32 }; /* pairs whose c and s stay in registers */
+
+typedef struct chunk {
+    float c[CHUNK], s[CHUNK];
+} chunk;
+
+/* cos and sin of up to CHUNK pairs from begin on. */
+AVX2 INLINE void make(const rope_plan *p, const int64_t *position, int64_t begin,
+                      const int64_t pairs, chunk *made)
 {
-    if (pairing == ROPE_HALF && count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 32);
-    else if (pairing == ROPE_HALF && count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 64);
-    else if (pairing == ROPE_HALF)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, count);
-    else if (count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 32);
-    else if (count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 64);
+    int64_t count = pairs - begin < CHUNK ? pairs - begin : CHUNK, padded = (count + 7) / 8 * 8;
+    spread at;
+    at.low[0] = (double)position[0];
+    if (layout_of(p, position[0]) == PLAIN)
+        generate(p, &at, begin, padded, made->c, made->s, PLAIN);
     else
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, count);
+        cos_sin(p, position, begin, padded, made->c, made->s);
 }
 
-/* Rotates a block of pairs of some tokens. */
-AVX2 static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
-                               int64_t first, int64_t tokens, int64_t begin, int64_t count,
-                               const float *cosines, const float *sines)
+/* All tokens where the cache holds them. cos and sin of a chunk are made before the heads are
+ * rotated by those of the chunk before it, so that the CPU, which the rotation keeps busy with
+ * loads and stores, does both at once. Usual sizes are constants of a loop of their own. */
+AVX2 INLINE void tokens_in_cache(const rope_plan *p, rows r, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride,
+                                 const uint32_t pairing, const int64_t pairs)
 {
-    const walk how = walk_of(g, x, y);
-    const bool rest =
-        begin + count == g->pairs && x->data != y->data && g->head_dim != 2 * g->pairs;
-    int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
-    const float *source = (const float *)x->data + first * x->token_stride + skip;
-    float *target = (float *)y->data + first * y->token_stride + skip;
-    rows r = {source, target, x->heads, x->head_stride, y->head_stride, g->pairs};
-    if (how == IN_CACHE && !rest) {
-        rotate_in_cache(g->pairing, r, tokens, x->token_stride, y->token_stride, cosines, sines,
-                        count);
-        return;
-    }
-    for (int64_t t = 0; t < tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
-        int64_t row = t * ((count + 7) / 8 * 8);
-        rotate(g->pairing, r, cosines + row, sines + row, count, how);
-        for (int64_t h = 0; h < x->heads && rest; h++)
-            rope_copy_rest(g, sizeof(float), r.x - skip + h * x->head_stride,
-                           r.y - skip + h * y->head_stride);
+    chunk made[2];
+    int which = 0;
+    if (x->tokens > 0)
+        make(p, positions, 0, pairs, &made[0]);
+    for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
+        const int64_t *position = positions + t * position_stride;
+        for (int64_t i = 0; i < pairs; i += CHUNK, which ^= 1) {
+            const chunk *now = &made[which];
+            chunk *next = &made[which ^ 1];
+            if (i + CHUNK < pairs)
+                make(p, position, i + CHUNK, pairs, next);
+            else if (t + 1 < x->tokens)
+                make(p, position + position_stride, 0, pairs, next);
+            int64_t count = pairs - i < CHUNK ? pairs - i : CHUNK;
+            if (pairing == ROPE_HALF)
+                half_in_cache(advance(r, i), now->c, now->s, count);
+            else
+                adjacent_in_cache(advance(r, 2 * i), now->c, now->s, count);
+        }
     }
 }
 
-static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
-                         const int64_t *positions, int64_t position_stride)
+/* Inlined, since a struct that is stored in parts and loaded whole waits for its stores. */
+INLINE rows rows_of(const rope_geometry *g, const rope_view *x, const rope_view *y)
+{
+    return (rows){(const float *)x->data + g->rotary_offset,
+                  (float *)y->data + g->rotary_offset,
+                  x->heads,
+                  x->head_stride,
+                  y->head_stride,
+                  g->pairs};
+}
+
+AVX2 static void apply_in_cache(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                const int64_t *positions, int64_t stride)
+{
+    const rows r = rows_of(&p->geometry, x, y);
+    const int64_t pairs = p->geometry.pairs;
+    const bool half = p->geometry.pairing == ROPE_HALF;
+    if (half && pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 32);
+    else if (half && pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 64);
+    else if (half)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, pairs);
+    else if (pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 32);
+    else if (pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 64);
+    else
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, pairs);
+}
+
+AVX2 static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                              const int64_t *positions, int64_t position_stride)
 {
     const rope_geometry *g = &p->geometry;
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
     if (status != ROPE_OK)
         return status;
-    for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
-        int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
-        int64_t padded = (count + 7) / 8 * 8, batch = ENTRIES / padded;
-        for (int64_t t = 0; t < x->tokens; t += batch) {
-            float cosines[ENTRIES], sines[ENTRIES];
-            int64_t tokens = x->tokens - t < batch ? x->tokens - t : batch;
-            cos_sin(p, positions + t * position_stride, position_stride, tokens, begin, padded,
-                    cosines, sines);
-            rotate_tokens(g, x, y, t, tokens, begin, count, cosines, sines);
-        }
+    const walk how = walk_of(g, x, y);
+    const bool rest = x->data != y->data && g->head_dim != 2 * g->pairs;
+    if (how == IN_CACHE && !rest) {
+        apply_in_cache(p, x, y, positions, position_stride);
+        return ROPE_OK;
     }
-    if (walk_of(g, x, y) == STREAMED)
+    rows r = rows_of(g, x, y);
+    for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
+        rotate_token(p, r, positions + t * position_stride, how);
+        for (int64_t h = 0; h < x->heads && rest; h++)
+            rope_copy_rest(g, sizeof(float), r.x - g->rotary_offset + h * x->head_stride,
+                           r.y - g->rotary_offset + h * y->head_stride);
+    }
+    if (how == STREAMED)
         _mm_sfence(); /* streamed stores are seen before what follows */
     return ROPE_OK;
 }

@@ -150,15 +150,13 @@ static void polynomials_are_the_interpolations(void **state)
  * less than 2^-52, 2^-28 ulp at worst), so the rest is judged against long double. */
 static int64_t misrounded(const problem *p, const rope_plan *plan, int64_t first, int64_t tokens)
 {
-    static float cosines[ENTRIES], sines[ENTRIES];
-    int64_t wrong = 0, pairs = p->args.pairs, batch = ENTRIES / pairs, positions[ENTRIES];
-    for (int64_t t = 0; t < tokens; t += batch) {
-        for (int64_t k = 0; k < batch; k++)
-            positions[k] = first + t + k;
-        cos_sin(plan, positions, 1, batch, 0, pairs, cosines, sines);
-        for (int64_t k = 0; k < batch * pairs; k++) {
-            exact_cos_sin r = exact_rotor(&p->args, positions[k / pairs], k % pairs);
-            wrong += (cosines[k] != (float)r.c) + (sines[k] != (float)r.s);
+    int64_t wrong = 0, pairs = p->args.pairs;
+    for (int64_t position = first; position < first + tokens; position++) {
+        float cosines[BLOCK], sines[BLOCK];
+        cos_sin(plan, &position, 0, pairs, cosines, sines);
+        for (int64_t i = 0; i < pairs; i++) {
+            exact_cos_sin r = exact_rotor(&p->args, position, i);
+            wrong += (cosines[i] != (float)r.c) + (sines[i] != (float)r.s);
         }
     }
     return wrong;

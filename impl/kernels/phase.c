@@ -7,6 +7,8 @@
  *
  * Phase. T = theta / (2 pi) modulo 1, rounded to 2^-64 turns: off by 2^-65 + 2^-96 theta, times the
  * position. The lower 32 bits are dropped: less than 2^-32 turns, 2 pi 2^-32 = 0.0246 u radians.
+ * Positions in [0, 2^22) take the lower half's carry, below 2^22, from an f32 product rounded to an
+ * integer: two roundings of 2^-3 and one of 2^-1, at most 3/4 of 2^-32 turns.
  *
  * cos and sin of the remainder, a multiple of 2^-32 turns within a quarter turn around 0: r = rem
  * 2^-30 quarter turns rounded to f32, sin = r (H + L) + r z S(z), cos = 1 + z C(z), z = r^2.
@@ -37,18 +39,15 @@ static const double POLYNOMIAL = 1.4521;
 #define AVX2 __attribute__((target("avx2,fma")))
 #define INLINE static inline __attribute__((always_inline))
 
-enum {
-    BLOCK = 256,    /* pairs taken at a time, at most */
-    ENTRIES = 1024, /* cos and sin made at a time, for as many tokens as fit: kept for all heads */
-};
+enum { BLOCK = 256 }; /* pairs taken at a time, at most; their cos and sin are kept for all heads */
 
 struct rope_plan {
     rope_geometry geometry;
     size_t bytes;
-    float factor; /* A */
-    uint32_t *high,
-        *low;      /* [pairs, padded to eights] fraction of a turn a position, 2^-32 and 2^-64 */
-    uint8_t *axis; /* [pairs, padded] */
+    float factor;         /* A */
+    uint32_t *high, *low; /* [pairs, padded to eights] a position's turn, 2^-32 and 2^-64 */
+    float *part;          /* [pairs, padded] 2^-32 low */
+    uint8_t *axis;        /* [pairs, padded] */
 };
 
 /* theta / (pi/2) modulo 4 as hi + lo. */
@@ -80,7 +79,7 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return ROPE_UNSUPPORTED;
     size_t padded = ((size_t)args->pairs + 7) / 8 * 8;
-    size_t bytes = sizeof(rope_plan) + padded * (2 * sizeof(uint32_t) + 1);
+    size_t bytes = sizeof(rope_plan) + padded * (2 * sizeof(uint32_t) + sizeof(float) + 1);
     rope_plan *p = malloc(bytes);
     if (p == NULL)
         return ROPE_NO_MEMORY;
@@ -90,7 +89,8 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
     p->factor = (float)args->attention_factor;
     p->high = (uint32_t *)(p + 1);
     p->low = p->high + padded;
-    p->axis = (uint8_t *)(p->low + padded);
+    p->part = (float *)(p->low + padded);
+    p->axis = (uint8_t *)(p->part + padded);
     memcpy(p->axis, args->axis, (size_t)args->pairs);
     for (int64_t i = 0; i < args->pairs; i++) {
         double hi, lo;
@@ -98,6 +98,7 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
         uint64_t turn = turn_fraction(hi, lo);
         p->high[i] = (uint32_t)(turn >> 32);
         p->low[i] = (uint32_t)turn;
+        p->part[i] = (float)p->low[i] * 0x1p-32f;
     }
     *out = p;
     return ROPE_OK;
@@ -128,15 +129,16 @@ AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
     s = _mm256_mul_ps(r, _mm256_fmadd_ps(s, z, _mm256_set1_ps(HALF_PI_LO)));
     s = _mm256_fmadd_ps(r, _mm256_set1_ps(HALF_PI_HI), s);
     c = _mm256_fmadd_ps(c, z, _mm256_set1_ps(1));
-    /* The nearest quarter n in bits 30 and 31: cos is c -s -c s, sin is s c -s -c */
-    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    /* The nearest quarter n in bits 30 and 31: cos is c -s -c s, sin is s c -s -c. One blend, three
+     * operations on some CPUs, picks one; the other is what c and s have besides. */
+    const __m256 sign = _mm256_set1_ps(-0.0f);
     __m256i quarter = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
-    __m256i low_bit = _mm256_slli_epi32(quarter, 1);
-    __m256 odd = _mm256_castsi256_ps(low_bit);
-    __m256i cos_sign = _mm256_and_si256(_mm256_xor_si256(quarter, low_bit), sign);
-    __m256i sin_sign = _mm256_and_si256(quarter, sign);
-    return (cos_sin_8){_mm256_xor_ps(_mm256_blendv_ps(c, s, odd), _mm256_castsi256_ps(cos_sign)),
-                       _mm256_xor_ps(_mm256_blendv_ps(s, c, odd), _mm256_castsi256_ps(sin_sign))};
+    __m256i low_bit = _mm256_add_epi32(quarter, quarter);
+    __m256 first = _mm256_blendv_ps(c, s, _mm256_castsi256_ps(low_bit));
+    __m256 second = _mm256_xor_ps(_mm256_xor_ps(c, s), first);
+    __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_xor_si256(quarter, low_bit)), sign);
+    __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(quarter), sign);
+    return (cos_sin_8){_mm256_xor_ps(first, cos_sign), _mm256_xor_ps(second, sin_sign)};
 }
 
 /* The upper 32 bits of (2^32 high + low) times a position modulo 2^64; the position's lower 32 bits
@@ -144,7 +146,7 @@ AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
 AVX2 INLINE __m256i multiply(__m256i high, __m256i low, __m256i low_bits, __m256i high_bits,
                              const bool wide)
 {
-    __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(low, low_bits), 32);
+    __m256i even = _mm256_shuffle_epi32(_mm256_mul_epu32(low, low_bits), 0xf5);
     __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(low, 32), _mm256_srli_epi64(low_bits, 32));
     __m256i carry = _mm256_blend_epi32(even, odd, 0xaa);
     __m256i turns = _mm256_add_epi32(_mm256_mullo_epi32(high, low_bits), carry);
@@ -153,14 +155,23 @@ AVX2 INLINE __m256i multiply(__m256i high, __m256i low, __m256i low_bits, __m256
     return turns;
 }
 
-/* What the positions look like. */
+/* What a token's positions look like. The same position always takes the same way. */
 typedef enum layout {
-    PLAIN = 0, /* one axis, 0 <= position < 2^32, A = 1 */
-    ANY = 1,   /* each pair of a token has its own position, any int64, any A */
+    NEAR = 0, /* one axis, 0 <= position < 2^22, A = 1 */
+    FAR = 1,  /* one axis, 2^22 <= position < 2^32, A = 1 */
+    ANY = 2,  /* each pair has its own position, any int64, any A */
 } layout;
 
+/* The same for a position below 2^22, also as a float; part: 2^-32 low. */
+AVX2 INLINE __m256i multiply_near(__m256i high, __m256 part, __m256i position, __m256 real)
+{
+    __m256i carry = _mm256_cvtps_epi32(_mm256_mul_ps(part, real));
+    return _mm256_add_epi32(_mm256_mullo_epi32(high, position), carry);
+}
+
+/* A token's positions, in halves of 32 bits. NEAR and FAR: the first one's lower half alone. */
 typedef struct spread {
-    uint32_t low[ENTRIES], high[BLOCK];
+    uint32_t low[BLOCK], high[BLOCK];
 } spread;
 
 AVX2 INLINE __m256i load_8(const uint32_t *from)
@@ -168,55 +179,56 @@ AVX2 INLINE __m256i load_8(const uint32_t *from)
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
-/* A cos and A sin of pairs [begin, begin + padded) of some tokens, eight at a time. */
-AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t tokens, int64_t begin,
-                          int64_t padded, float *cosines, float *sines, const layout how)
+/* A cos and A sin of a token's pairs [begin, begin + padded), eight at a time. */
+AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t begin, int64_t padded,
+                          float *cosines, float *sines, const layout how)
 {
     const __m256 factor = _mm256_set1_ps(p->factor);
-    const uint32_t *highs = p->high + begin, *lows = p->low + begin;
-    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded) {
-        __m256i one = _mm256_set1_epi32((int)at->low[t]);
-        for (int64_t i = 0; i < padded; i += 8) {
-            __m256i high = load_8(highs + i), low = load_8(lows + i), turns;
-            if (how == PLAIN)
-                turns = multiply(high, low, one, one, false);
-            else
-                turns = multiply(high, low, load_8(at->low + i), load_8(at->high + i), true);
-            cos_sin_8 w = of_turns(turns);
-            if (how != PLAIN) {
-                w.c = _mm256_mul_ps(w.c, factor);
-                w.s = _mm256_mul_ps(w.s, factor);
-            }
-            _mm256_storeu_ps(cosines + i, w.c);
-            _mm256_storeu_ps(sines + i, w.s);
+    const __m256i position = _mm256_set1_epi32((int)at->low[0]);
+    const __m256 real = _mm256_cvtepi32_ps(position);
+    for (int64_t i = 0; i < padded; i += 8) {
+        __m256i high = load_8(p->high + begin + i), low = load_8(p->low + begin + i), turns;
+        if (how == NEAR)
+            turns = multiply_near(high, _mm256_loadu_ps(p->part + begin + i), position, real);
+        else if (how == FAR)
+            turns = multiply(high, low, position, position, false);
+        else
+            turns = multiply(high, low, load_8(at->low + i), load_8(at->high + i), true);
+        cos_sin_8 w = of_turns(turns);
+        if (how == ANY) {
+            w.c = _mm256_mul_ps(w.c, factor);
+            w.s = _mm256_mul_ps(w.s, factor);
         }
+        _mm256_storeu_ps(cosines + i, w.c);
+        _mm256_storeu_ps(sines + i, w.s);
     }
 }
 
-/* Into cosines and sines [tokens][padded]. */
-AVX2 static void cos_sin(const rope_plan *p, const int64_t *positions, int64_t position_stride,
-                         int64_t tokens, int64_t begin, int64_t padded, float *cosines,
-                         float *sines)
+static layout layout_of(const rope_plan *p, int64_t position)
 {
+    if (p->geometry.axis_count > 1 || p->factor != 1 || position < 0 || position > UINT32_MAX)
+        return ANY;
+    return position < INT64_C(1) << 22 ? NEAR : FAR;
+}
+
+/* Of pairs [begin, begin + padded) of one token. */
+AVX2 static void cos_sin(const rope_plan *p, const int64_t *position, int64_t begin, int64_t padded,
+                         float *cosines, float *sines)
+{
+    const layout how = layout_of(p, position[0]);
     spread at;
-    bool plain = p->geometry.axis_count == 1 && p->factor == 1;
-    for (int64_t t = 0; t < tokens && plain; t++) {
-        int64_t position = positions[t * position_stride];
-        plain = position >= 0 && position <= UINT32_MAX;
-        at.low[t] = (uint32_t)position;
+    at.low[0] = (uint32_t)position[0];
+    for (int64_t i = 0; i < padded && how == ANY; i++) {
+        uint64_t bits = (uint64_t)position[p->axis[begin + i]];
+        at.low[i] = (uint32_t)bits;
+        at.high[i] = (uint32_t)(bits >> 32);
     }
-    if (plain) {
-        generate(p, &at, tokens, begin, padded, cosines, sines, PLAIN);
-        return;
-    }
-    for (int64_t t = 0; t < tokens; t++, cosines += padded, sines += padded) {
-        for (int64_t i = 0; i < padded; i++) {
-            uint64_t bits = (uint64_t)positions[t * position_stride + p->axis[begin + i]];
-            at.low[i] = (uint32_t)bits;
-            at.high[i] = (uint32_t)(bits >> 32);
-        }
-        generate(p, &at, 1, begin, padded, cosines, sines, ANY);
-    }
+    if (how == NEAR)
+        generate(p, &at, begin, padded, cosines, sines, NEAR);
+    else if (how == FAR)
+        generate(p, &at, begin, padded, cosines, sines, FAR);
+    else
+        generate(p, &at, begin, padded, cosines, sines, ANY);
 }
 
 /* ---- rotation ---- */
@@ -553,84 +565,124 @@ AVX2 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s
         adjacent_in_order(r, c, s, count, COPIED);
 }
 
-/* Tokens of a tensor that the cache holds, where nothing is to be copied. Usual sizes are constants
- * of a loop of their own: between two tokens then stand a few instructions, where the general way
- * takes some 30 cycles. x_step, y_step: elements between tokens. */
-AVX2 INLINE void tokens_in_cache(rows r, int64_t tokens, int64_t x_step, int64_t y_step,
-                                 const float *cosines, const float *sines, const uint32_t pairing,
-                                 const int64_t count)
+/* Rotates a block of pairs of one token. */
+AVX2 static void rotate_block(const rope_plan *p, rows r, const int64_t *position, int64_t begin,
+                              int64_t count, walk how)
 {
-    const int64_t padded = (count + 7) / 8 * 8;
-    for (int64_t t = 0; t < tokens; t++, r.x += x_step, r.y += y_step) {
-        if (pairing == ROPE_HALF)
-            half_in_cache(r, cosines + t * padded, sines + t * padded, count);
-        else
-            adjacent_in_cache(r, cosines + t * padded, sines + t * padded, count);
+    float cosines[BLOCK], sines[BLOCK];
+    cos_sin(p, position, begin, (count + 7) / 8 * 8, cosines, sines);
+    int64_t skip = p->geometry.pairing == ROPE_HALF ? begin : 2 * begin;
+    rotate(p->geometry.pairing, advance(r, skip), cosines, sines, count, how);
+}
+
+AVX2 static void rotate_token(const rope_plan *p, rows r, const int64_t *position, walk how)
+{
+    for (int64_t begin = 0; begin < p->geometry.pairs; begin += BLOCK) {
+        int64_t left = p->geometry.pairs - begin;
+        rotate_block(p, r, position, begin, left < BLOCK ? left : BLOCK, how);
     }
 }
 
-AVX2 static void rotate_in_cache(uint32_t pairing, rows r, int64_t tokens, int64_t x_step,
-                                 int64_t y_step, const float *c, const float *s, int64_t count)
+enum { CHUNK = 32 }; /* pairs whose c and s stay in registers */
+
+typedef struct chunk {
+    float c[CHUNK], s[CHUNK];
+} chunk;
+
+/* cos and sin of up to CHUNK pairs from begin on. */
+AVX2 INLINE void make(const rope_plan *p, const int64_t *position, int64_t begin,
+                      const int64_t pairs, chunk *made)
 {
-    if (pairing == ROPE_HALF && count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 32);
-    else if (pairing == ROPE_HALF && count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 64);
-    else if (pairing == ROPE_HALF)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, count);
-    else if (count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 32);
-    else if (count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 64);
+    int64_t count = pairs - begin < CHUNK ? pairs - begin : CHUNK, padded = (count + 7) / 8 * 8;
+    spread at;
+    at.low[0] = (uint32_t)position[0];
+    if (layout_of(p, position[0]) == NEAR)
+        generate(p, &at, begin, padded, made->c, made->s, NEAR);
     else
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, count);
+        cos_sin(p, position, begin, padded, made->c, made->s);
 }
 
-/* Rotates a block of pairs of some tokens. */
-AVX2 static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
-                               int64_t first, int64_t tokens, int64_t begin, int64_t count,
-                               const float *cosines, const float *sines)
+/* All tokens where the cache holds them. cos and sin of a chunk are made before the heads are
+ * rotated by those of the chunk before it, so that the CPU, which the rotation keeps busy with
+ * loads and stores, does both at once. Usual sizes are constants of a loop of their own. */
+AVX2 INLINE void tokens_in_cache(const rope_plan *p, rows r, const rope_view *x, const rope_view *y,
+                                 const int64_t *positions, int64_t position_stride,
+                                 const uint32_t pairing, const int64_t pairs)
 {
-    const walk how = walk_of(g, x, y);
-    const bool rest =
-        begin + count == g->pairs && x->data != y->data && g->head_dim != 2 * g->pairs;
-    int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
-    const float *source = (const float *)x->data + first * x->token_stride + skip;
-    float *target = (float *)y->data + first * y->token_stride + skip;
-    rows r = {source, target, x->heads, x->head_stride, y->head_stride, g->pairs};
-    if (how == IN_CACHE && !rest) {
-        rotate_in_cache(g->pairing, r, tokens, x->token_stride, y->token_stride, cosines, sines,
-                        count);
-        return;
-    }
-    for (int64_t t = 0; t < tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
-        int64_t row = t * ((count + 7) / 8 * 8);
-        rotate(g->pairing, r, cosines + row, sines + row, count, how);
-        for (int64_t h = 0; h < x->heads && rest; h++)
-            rope_copy_rest(g, sizeof(float), r.x - skip + h * x->head_stride,
-                           r.y - skip + h * y->head_stride);
+    chunk made[2];
+    int which = 0;
+    if (x->tokens > 0)
+        make(p, positions, 0, pairs, &made[0]);
+    for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
+        const int64_t *position = positions + t * position_stride;
+        for (int64_t i = 0; i < pairs; i += CHUNK, which ^= 1) {
+            const chunk *now = &made[which];
+            chunk *next = &made[which ^ 1];
+            if (i + CHUNK < pairs)
+                make(p, position, i + CHUNK, pairs, next);
+            else if (t + 1 < x->tokens)
+                make(p, position + position_stride, 0, pairs, next);
+            int64_t count = pairs - i < CHUNK ? pairs - i : CHUNK;
+            if (pairing == ROPE_HALF)
+                half_in_cache(advance(r, i), now->c, now->s, count);
+            else
+                adjacent_in_cache(advance(r, 2 * i), now->c, now->s, count);
+        }
     }
 }
 
-static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
-                         const int64_t *positions, int64_t position_stride)
+/* Inlined, since a struct that is stored in parts and loaded whole waits for its stores. */
+INLINE rows rows_of(const rope_geometry *g, const rope_view *x, const rope_view *y)
+{
+    return (rows){(const float *)x->data + g->rotary_offset,
+                  (float *)y->data + g->rotary_offset,
+                  x->heads,
+                  x->head_stride,
+                  y->head_stride,
+                  g->pairs};
+}
+
+AVX2 static void apply_in_cache(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                const int64_t *positions, int64_t stride)
+{
+    const rows r = rows_of(&p->geometry, x, y);
+    const int64_t pairs = p->geometry.pairs;
+    const bool half = p->geometry.pairing == ROPE_HALF;
+    if (half && pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 32);
+    else if (half && pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, 64);
+    else if (half)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_HALF, pairs);
+    else if (pairs == 32)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 32);
+    else if (pairs == 64)
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, 64);
+    else
+        tokens_in_cache(p, r, x, y, positions, stride, ROPE_INTERLEAVED, pairs);
+}
+
+AVX2 static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
+                              const int64_t *positions, int64_t position_stride)
 {
     const rope_geometry *g = &p->geometry;
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
     if (status != ROPE_OK)
         return status;
-    for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
-        int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
-        int64_t padded = (count + 7) / 8 * 8, batch = ENTRIES / padded;
-        for (int64_t t = 0; t < x->tokens; t += batch) {
-            float cosines[ENTRIES], sines[ENTRIES];
-            int64_t tokens = x->tokens - t < batch ? x->tokens - t : batch;
-            cos_sin(p, positions + t * position_stride, position_stride, tokens, begin, padded,
-                    cosines, sines);
-            rotate_tokens(g, x, y, t, tokens, begin, count, cosines, sines);
-        }
+    const walk how = walk_of(g, x, y);
+    const bool rest = x->data != y->data && g->head_dim != 2 * g->pairs;
+    if (how == IN_CACHE && !rest) {
+        apply_in_cache(p, x, y, positions, position_stride);
+        return ROPE_OK;
     }
-    if (walk_of(g, x, y) == STREAMED)
+    rows r = rows_of(g, x, y);
+    for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
+        rotate_token(p, r, positions + t * position_stride, how);
+        for (int64_t h = 0; h < x->heads && rest; h++)
+            rope_copy_rest(g, sizeof(float), r.x - g->rotary_offset + h * x->head_stride,
+                           r.y - g->rotary_offset + h * y->head_stride);
+    }
+    if (how == STREAMED)
         _mm_sfence(); /* streamed stores are seen before what follows */
     return ROPE_OK;
 }

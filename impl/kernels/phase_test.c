@@ -75,6 +75,44 @@ static void quarters_are_symmetric(void **state)
     }
 }
 
+AVX2 static void near_eight(const uint32_t *high, const uint32_t *low, uint32_t position,
+                            uint32_t *turns)
+{
+    float part[8];
+    for (int k = 0; k < 8; k++)
+        part[k] = (float)low[k] * 0x1p-32f;
+    __m256i at = _mm256_set1_epi32((int)position);
+    __m256i made = multiply_near(load_8(high), _mm256_loadu_ps(part), at, _mm256_cvtepi32_ps(at));
+    _mm256_storeu_si256((__m256i *)(void *)turns, made);
+}
+
+/* Near positions round the carry: within 3/4 of 2^-32 turns of the product, whose upper half the
+ * others take. */
+static void near_phases_keep_their_bound(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    double worst = 0;
+    for (int n = 0; n < 200000; n++) {
+        uint32_t position = (uint32_t)next_random(&seed) & ((1u << 22) - 1);
+        if (n < 1000)
+            position = (1u << 22) - 1 - (uint32_t)n;
+        uint32_t high[8], low[8], turns[8];
+        for (int k = 0; k < 8; k++) {
+            uint64_t turn = next_random(&seed);
+            high[k] = (uint32_t)(turn >> 32);
+            low[k] = k == 0 ? UINT32_MAX - (uint32_t)n : (uint32_t)turn;
+        }
+        near_eight(high, low, position, turns);
+        for (int k = 0; k < 8; k++) {
+            uint64_t exact = (((uint64_t)high[k] << 32) + low[k]) * position;
+            worst = fmax(worst, fabs((double)(int64_t)(((uint64_t)turns[k] << 32) - exact)));
+        }
+    }
+    print_message("# near phases within %.3f of 2^-32 turns\n", worst * 0x1p-32);
+    assert_true(worst <= 0x1.8p31 && worst > 0x1.6p31);
+}
+
 /* The fraction of a turn against MPFR: within 2^-65 turns and what the frequency is off. */
 static void fractions_are_rounded(void **state)
 {
@@ -102,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polynomials_keep_their_bound),
         cmocka_unit_test(quarters_are_symmetric),
+        cmocka_unit_test(near_phases_keep_their_bound),
         cmocka_unit_test(fractions_are_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -623,63 +623,55 @@ AVX2 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s
         adjacent_in_order(r, c, s, count, COPIED);
 }
 
-/* Tokens of a tensor that the cache holds, where nothing is to be copied. Usual sizes are constants
- * of a loop of their own: between two tokens then stand a few instructions, where the general way
- * takes some 30 cycles. x_step, y_step: elements between tokens. */
-AVX2 INLINE void tokens_in_cache(rows r, int64_t tokens, int64_t x_step, int64_t y_step,
-                                 const float *cosines, const float *sines, const uint32_t pairing,
-                                 const int64_t count)
+/* Inlined, since a struct that is stored in parts and loaded whole waits for its
+ * stores. */
+INLINE rows rows_of(const rope_geometry *g, const rope_view *x, const rope_view *y, int64_t token,
+                    int64_t skip)
 {
-    const int64_t padded = (count + 7) / 8 * 8;
-    for (int64_t t = 0; t < tokens; t++, r.x += x_step, r.y += y_step) {
-        if (pairing == ROPE_HALF)
-            half_in_cache(r, cosines + t * padded, sines + t * padded, count);
-        else
-            adjacent_in_cache(r, cosines + t * padded, sines + t * padded, count);
-    }
+    return (rows){(const float *)x->data + token * x->token_stride + skip,
+                  (float *)y->data + token * y->token_stride + skip,
+                  x->heads,
+                  x->head_stride,
+                  y->head_stride,
+                  g->pairs};
 }
 
-AVX2 static void rotate_in_cache(uint32_t pairing, rows r, int64_t tokens, int64_t x_step,
-                                 int64_t y_step, const float *c, const float *s, int64_t count)
+AVX2 static void rotate_in_cache(const rope_geometry *g, const rope_view *x, const rope_view *y,
+                                 int64_t token, int64_t skip, const float *c, const float *s,
+                                 int64_t count)
 {
-    if (pairing == ROPE_HALF && count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 32);
-    else if (pairing == ROPE_HALF && count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, 64);
-    else if (pairing == ROPE_HALF)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_HALF, count);
+    const rows r = rows_of(g, x, y, token, skip);
+    const bool half = g->pairing == ROPE_HALF;
+    if (half && count == 32)
+        half_in_cache(r, c, s, 32);
+    else if (half && count == 64)
+        half_in_cache(r, c, s, 64);
+    else if (half)
+        half_in_cache(r, c, s, count);
     else if (count == 32)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 32);
+        adjacent_in_cache(r, c, s, 32);
     else if (count == 64)
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, 64);
+        adjacent_in_cache(r, c, s, 64);
     else
-        tokens_in_cache(r, tokens, x_step, y_step, c, s, ROPE_INTERLEAVED, count);
+        adjacent_in_cache(r, c, s, count);
 }
 
-/* Rotates a block of pairs of some tokens. */
-AVX2 static void rotate_tokens(const rope_geometry *g, const rope_view *x, const rope_view *y,
-                               int64_t first, int64_t tokens, int64_t begin, int64_t count,
-                               const float *cosines, const float *sines)
+/* Rotates a block of pairs of a token. */
+AVX2 static void rotate_block(const rope_geometry *g, const rope_view *x, const rope_view *y,
+                              walk how, int64_t token, int64_t begin, int64_t count,
+                              const float *cosines, const float *sines)
 {
-    const walk how = walk_of(g, x, y);
     const bool rest =
         begin + count == g->pairs && x->data != y->data && g->head_dim != 2 * g->pairs;
     int64_t skip = g->rotary_offset + (g->pairing == ROPE_HALF ? begin : 2 * begin);
-    const float *source = (const float *)x->data + first * x->token_stride + skip;
-    float *target = (float *)y->data + first * y->token_stride + skip;
-    rows r = {source, target, x->heads, x->head_stride, y->head_stride, g->pairs};
-    if (how == IN_CACHE && !rest) {
-        rotate_in_cache(g->pairing, r, tokens, x->token_stride, y->token_stride, cosines, sines,
-                        count);
-        return;
-    }
-    for (int64_t t = 0; t < tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
-        int64_t row = t * ((count + 7) / 8 * 8);
-        rotate(g->pairing, r, cosines + row, sines + row, count, how);
-        for (int64_t h = 0; h < x->heads && rest; h++)
-            rope_copy_rest(g, sizeof(float), r.x - skip + h * x->head_stride,
-                           r.y - skip + h * y->head_stride);
-    }
+    if (how == IN_CACHE)
+        rotate_in_cache(g, x, y, token, skip, cosines, sines, count);
+    else
+        rotate(g->pairing, rows_of(g, x, y, token, skip), cosines, sines, count, how);
+    const float *source = (const float *)x->data + token * x->token_stride;
+    float *target = (float *)y->data + token * y->token_stride;
+    for (int64_t h = 0; h < x->heads && rest; h++)
+        rope_copy_rest(g, sizeof(float), source + h * x->head_stride, target + h * y->head_stride);
 }
 
 static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view *y,
@@ -689,6 +681,7 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
     rope_status status = rope_geometry_check(g, x, y, positions, position_stride);
     if (status != ROPE_OK)
         return status;
+    const walk how = walk_of(g, x, y);
     for (int64_t begin = 0; begin < g->pairs; begin += BLOCK) {
         int64_t count = g->pairs - begin < BLOCK ? g->pairs - begin : BLOCK;
         int64_t padded = (count + 7) / 8 * 8;
@@ -700,10 +693,10 @@ static rope_status apply(const rope_plan *p, const rope_view *x, const rope_view
             float cosines[BLOCK], sines[BLOCK];
             move(p, position, begin, padded, &from);
             step(p, position, begin, padded, &from, cosines, sines);
-            rotate_tokens(g, x, y, t, 1, begin, count, cosines, sines);
+            rotate_block(g, x, y, how, t, begin, count, cosines, sines);
         }
     }
-    if (walk_of(g, x, y) == STREAMED)
+    if (how == STREAMED)
         _mm_sfence(); /* streamed stores are seen before what follows */
     return ROPE_OK;
 }
