@@ -240,15 +240,15 @@ AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t begin, i
         __m256 low =
             _mm256_shuffle_ps(_mm256_castsi256_ps(q[0].n), _mm256_castsi256_ps(q[1].n), 0x88);
         __m256i n = _mm256_permute4x64_epi64(_mm256_castps_si256(low), 0xd8);
-        /* Quarter turn n: cos is c -s -c s, sin is s c -s -c. One blend, three operations on some
-         * CPUs, picks one; the other is what c and s have besides. */
-        __m256i turn = _mm256_slli_epi32(n, 30), low_bit = _mm256_add_epi32(turn, turn);
-        __m256 first = _mm256_blendv_ps(c, s, _mm256_castsi256_ps(low_bit));
-        __m256 second = _mm256_xor_ps(_mm256_xor_ps(c, s), first);
-        __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_xor_si256(turn, low_bit)), sign);
-        __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(turn), sign);
-        _mm256_storeu_ps(cosines + i, _mm256_xor_ps(first, cos_sign));
-        _mm256_storeu_ps(sines + i, _mm256_xor_ps(second, sin_sign));
+        /* Quarter turn n: cos is c -s -c s, sin is s c -s -c. s is negated where n is odd. One
+         * blend, three operations on some CPUs, picks cos; sin is what c and s have besides. */
+        __m256i turn = _mm256_slli_epi32(n, 30);
+        __m256 odd = _mm256_castsi256_ps(_mm256_add_epi32(turn, turn));
+        __m256 negative = _mm256_and_ps(_mm256_castsi256_ps(turn), sign);
+        s = _mm256_xor_ps(s, _mm256_and_ps(odd, sign));
+        __m256 first = _mm256_xor_ps(_mm256_blendv_ps(c, s, odd), negative);
+        _mm256_storeu_ps(cosines + i, first);
+        _mm256_storeu_ps(sines + i, _mm256_xor_ps(_mm256_xor_ps(c, s), first));
     }
 }
 

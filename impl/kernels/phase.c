@@ -117,10 +117,16 @@ typedef struct cos_sin_8 {
 /* cos and sin of an angle in 2^-32 turns, modulo a turn. */
 AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
 {
+    /* The nearest quarter n in bits 30 and 31: cos is c -s -c s, sin is s c -s -c. */
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m256i quarter = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
+    __m256 odd = _mm256_castsi256_ps(_mm256_add_epi32(quarter, quarter));
+    __m256 negative = _mm256_and_ps(_mm256_castsi256_ps(quarter), sign);
     /* The lower 30 bits, signed, are what is left of the nearest quarter; shifted to the top they
-     * are a multiple of 4 and round to f32 as they would without. */
-    __m256 r = _mm256_cvtepi32_ps(_mm256_slli_epi32(turns, 2));
-    r = _mm256_mul_ps(r, _mm256_set1_ps(0x1p-32f));
+     * are a multiple of 4 and round to f32 as they would without. Negated where n is odd: so is s.
+     */
+    __m256 scale = _mm256_xor_ps(_mm256_set1_ps(0x1p-32f), _mm256_and_ps(odd, sign));
+    __m256 r = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_slli_epi32(turns, 2)), scale);
     __m256 z = _mm256_mul_ps(r, r), s = _mm256_set1_ps(S[2]), c = _mm256_set1_ps(C[3]);
     for (int k = 1; k >= 0; k--)
         s = _mm256_fmadd_ps(s, z, _mm256_set1_ps(S[k]));
@@ -129,16 +135,9 @@ AVX2 INLINE cos_sin_8 of_turns(__m256i turns)
     s = _mm256_mul_ps(r, _mm256_fmadd_ps(s, z, _mm256_set1_ps(HALF_PI_LO)));
     s = _mm256_fmadd_ps(r, _mm256_set1_ps(HALF_PI_HI), s);
     c = _mm256_fmadd_ps(c, z, _mm256_set1_ps(1));
-    /* The nearest quarter n in bits 30 and 31: cos is c -s -c s, sin is s c -s -c. One blend, three
-     * operations on some CPUs, picks one; the other is what c and s have besides. */
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256i quarter = _mm256_add_epi32(turns, _mm256_set1_epi32(1 << 29));
-    __m256i low_bit = _mm256_add_epi32(quarter, quarter);
-    __m256 first = _mm256_blendv_ps(c, s, _mm256_castsi256_ps(low_bit));
-    __m256 second = _mm256_xor_ps(_mm256_xor_ps(c, s), first);
-    __m256 cos_sign = _mm256_and_ps(_mm256_castsi256_ps(_mm256_xor_si256(quarter, low_bit)), sign);
-    __m256 sin_sign = _mm256_and_ps(_mm256_castsi256_ps(quarter), sign);
-    return (cos_sin_8){_mm256_xor_ps(first, cos_sign), _mm256_xor_ps(second, sin_sign)};
+    /* One blend, three operations on some CPUs, picks cos; sin is what c and s have besides. */
+    __m256 first = _mm256_xor_ps(_mm256_blendv_ps(c, s, odd), negative);
+    return (cos_sin_8){first, _mm256_xor_ps(_mm256_xor_ps(c, s), first)};
 }
 
 /* The upper 32 bits of (2^32 high + low) times a position modulo 2^64; the position's lower 32 bits
@@ -629,12 +628,14 @@ AVX2 INLINE void tokens_in_cache(const rope_plan *p, rows r, const rope_view *x,
                                  const uint32_t pairing, const int64_t pairs)
 {
     chunk made[2];
-    int which = 0;
+    const int64_t chunks = (pairs + CHUNK - 1) / CHUNK;
     if (x->tokens > 0)
         make(p, positions, 0, pairs, &made[0]);
     for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
         const int64_t *position = positions + t * position_stride;
-        for (int64_t i = 0; i < pairs; i += CHUNK, which ^= 1) {
+#pragma GCC unroll 2
+        for (int64_t i = 0; i < pairs; i += CHUNK) {
+            const int64_t which = (t * chunks + i / CHUNK) & 1;
             const chunk *now = &made[which];
             chunk *next = &made[which ^ 1];
             if (i + CHUNK < pairs)
