@@ -238,32 +238,48 @@ AVX2 INLINE void anchor(const rope_plan *p, const spread *at, int64_t begin, int
 AVX2 static void move(const rope_plan *p, const int64_t *position, int64_t begin, int64_t padded,
                       anchors *to)
 {
-    int64_t base[ROPE_MAX_AXES] = {0};
-    size_t axes = p->geometry.axis_count;
-    for (size_t a = 0; a < axes; a++)
-        base[a] = position[a] & ~(int64_t)(SPAN - 1);
-    if (memcmp(base, to->position, axes * sizeof *base) == 0)
+    const uint32_t axes = p->geometry.axis_count;
+    bool there = true;
+    for (uint32_t a = 0; a < axes; a++) {
+        int64_t base = position[a] & ~(int64_t)(SPAN - 1);
+        there &= to->position[a] == base;
+        to->position[a] = base;
+    }
+    if (there)
         return;
-    memcpy(to->position, base, sizeof base);
     spread at;
-    at.low[0] = (double)base[0];
-    if (axes == 1 && !is_wide(base[0]))
+    at.low[0] = (double)to->position[0];
+    if (axes == 1 && !is_wide(to->position[0]))
         anchor(p, &at, begin, padded, to, ONE);
-    else if (spread_token(p, base, begin, padded, &at))
+    else if (spread_token(p, to->position, begin, padded, &at))
         anchor(p, &at, begin, padded, to, WIDE);
     else
         anchor(p, &at, begin, padded, to, EACH);
 }
 
 /* Four rotors: the anchor's times the step's, rounded to f32. */
-AVX2 INLINE void step_4(const anchors *from, int64_t i, __m256d wc, __m256d ws, float *cosines,
-                        float *sines)
+typedef struct rotor_4 {
+    __m128 c, s;
+} rotor_4;
+
+AVX2 INLINE rotor_4 step_4(const anchors *from, int64_t i, const double *wc, const double *ws)
 {
     __m256d c = _mm256_loadu_pd(from->c + i), s = _mm256_loadu_pd(from->s + i);
-    __m256d re = _mm256_fmsub_pd(c, wc, _mm256_mul_pd(s, ws));
-    __m256d im = _mm256_fmadd_pd(s, wc, _mm256_mul_pd(c, ws));
-    _mm_storeu_ps(cosines + i, _mm256_cvtpd_ps(re));
-    _mm_storeu_ps(sines + i, _mm256_cvtpd_ps(im));
+    __m256d step_c = _mm256_loadu_pd(wc), step_s = _mm256_loadu_pd(ws);
+    return (rotor_4){
+        _mm256_cvtpd_ps(_mm256_fmsub_pd(c, step_c, _mm256_mul_pd(s, step_s))),
+        _mm256_cvtpd_ps(_mm256_fmadd_pd(s, step_c, _mm256_mul_pd(c, step_s))),
+    };
+}
+
+/* Eight rotors, stored whole: that is how they are loaded, and a load waits for stores of its
+ * parts. wc, ws: eight steps. */
+AVX2 INLINE void step_8(const anchors *from, int64_t i, const double *wc, const double *ws,
+                        float *cosines, float *sines)
+{
+    rotor_4 a = step_4(from, i, wc, ws), b = step_4(from, i + 4, wc + 4, ws + 4);
+    _mm256_storeu_ps(cosines + i, _mm256_set_m128(b.c, a.c));
+    _mm256_storeu_ps(sines + i, _mm256_set_m128(b.s, a.s));
 }
 
 AVX2 static void step(const rope_plan *p, const int64_t *position, int64_t begin, int64_t padded,
@@ -273,19 +289,18 @@ AVX2 static void step(const rope_plan *p, const int64_t *position, int64_t begin
     size_t row = 2 * p->padded, imaginary = p->padded;
     if (p->geometry.axis_count == 1) {
         const double *w = steps + (size_t)(position[0] & (SPAN - 1)) * row;
-        for (int64_t i = 0; i < padded; i += 4)
-            step_4(from, i, _mm256_loadu_pd(w + i), _mm256_loadu_pd(w + imaginary + i), cosines,
-                   sines);
+        for (int64_t i = 0; i < padded; i += 8)
+            step_8(from, i, w + i, w + imaginary + i, cosines, sines);
         return;
     }
-    for (int64_t i = 0; i < padded; i += 4) {
-        double w[2][4];
-        for (int64_t k = 0; k < 4; k++) {
+    for (int64_t i = 0; i < padded; i += 8) {
+        double w[2][8];
+        for (int64_t k = 0; k < 8; k++) {
             int64_t j = position[p->axis[begin + i + k]] & (SPAN - 1);
             w[0][k] = steps[(size_t)j * row + (size_t)(i + k)];
             w[1][k] = steps[(size_t)j * row + imaginary + (size_t)(i + k)];
         }
-        step_4(from, i, _mm256_loadu_pd(w[0]), _mm256_loadu_pd(w[1]), cosines, sines);
+        step_8(from, i, w[0], w[1], cosines, sines);
     }
 }
 
