@@ -45,6 +45,7 @@ struct rope_plan {
     rope_geometry geometry;
     size_t bytes;
     float factor;         /* A */
+    bool plain;           /* one axis and A = 1 */
     uint32_t *high, *low; /* [pairs, padded to eights] a position's turn, 2^-32 and 2^-64 */
     float *part;          /* [pairs, padded] 2^-32 low */
     uint8_t *axis;        /* [pairs, padded] */
@@ -87,6 +88,7 @@ static rope_status plan(const rope_plan_args *args, rope_plan **out)
     p->geometry = geometry;
     p->bytes = bytes;
     p->factor = (float)args->attention_factor;
+    p->plain = args->axis_count == 1 && p->factor == 1;
     p->high = (uint32_t *)(p + 1);
     p->low = p->high + padded;
     p->part = (float *)(p->low + padded);
@@ -203,11 +205,12 @@ AVX2 INLINE void generate(const rope_plan *p, const spread *at, int64_t begin, i
     }
 }
 
-static layout layout_of(const rope_plan *p, int64_t position)
+INLINE layout layout_of(const rope_plan *p, int64_t position)
 {
-    if (p->geometry.axis_count > 1 || p->factor != 1 || position < 0 || position > UINT32_MAX)
-        return ANY;
-    return position < INT64_C(1) << 22 ? NEAR : FAR;
+    const uint64_t bits = (uint64_t)position;
+    if (p->plain && bits < UINT64_C(1) << 22)
+        return NEAR;
+    return p->plain && bits < UINT64_C(1) << 32 ? FAR : ANY;
 }
 
 /* Of pairs [begin, begin + padded) of one token. */
