@@ -50,6 +50,8 @@ bool bench_believe(const char *path, const rows_table *table, rope_error *error)
         {"ratio_scale", FIGURE},
         {"ratio_scale_low", FIGURE},
         {"ratio_scale_high", FIGURE},
+        {"memcpy_ns_per_element", FIGURE},
+        {"scale_ns_per_element", FIGURE},
         {"max_error_u", FIGURE},
         {"verdict", VERDICT},
     };

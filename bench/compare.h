@@ -25,21 +25,47 @@ typedef struct bench_comparison {
     size_t row;
     const char *measure; /* "ratio_scale", "ratio_memcpy" or "ns_per_element" */
     bench_interval before, after;
-    bench_interval change; /* after / before */
+    bench_interval change; /* after / before; the interval: see bench_basis */
+    double floor;          /* log of new / old of the floor's own time; NaN: not measured */
+    /* What code that is the same in both changed by, log: the floor's time, less the median of all
+     * floors; of a ratio, memcpy's time over the scale loop's where that is larger. NaN: no floors.
+     */
+    double control;
     bench_change verdict;
     bool error_unmeasured; /* max_error_u is empty in one of them: only verdicts were compared */
 } bench_comparison;
 
+/* What the verdicts rest on. A thousand figures with intervals of 95 % show fifty changes that are
+ * none, and a busy machine more: intervals of one run know nothing of the next run's. Hence the
+ * intervals of all figures are to hold together with 99 % (Bonferroni), and are widened by what the
+ * floors, which are the same code in both files, changed by. */
+typedef struct bench_basis {
+    double tolerance, kernel_tolerance; /* of a figure; of a kernel's median */
+    size_t figures, kernels;            /* that hold together with 1 - BENCH_MISS, each */
+    double noise;                       /* standard deviation of the figures' controls */
+    size_t controls;                    /* figures that have one; 0: no noise is known */
+} bench_basis;
+#define BENCH_MISS 0.01
+#define BENCH_KERNEL_TOLERANCE 0.02
+
 /* Compares figures of equal kernel, pairing, dtype, spec, shape, mode and place. The measure is the
  * time over the floor's (in place: the scale loop, else memcpy), which a busier machine hardly
  * moves, or the time itself (by_time, or where a file has no ratio with an interval). The interval
- * of the change is at least 90 %, from two of 95 %. malloc'ed, *count set; NULL with a line. */
+ * of the change is, in logarithms, the root of the sum of three squares: both intervals' half
+ * widths stretched from 95 % to what all figures need (at least their sum, so that it never
+ * excludes 1 where they meet); the noise, stretched likewise; and the figure's own control. *basis
+ * says what that was. malloc'ed, *count set; NULL with a line. */
 bench_comparison *bench_compare(const rows_table *before, const rows_table *after, double tolerance,
-                                bool by_time, size_t *count, rope_error *error);
+                                bool by_time, size_t *count, bench_basis *basis, rope_error *error);
 
-/* The median change over a kernel's figures with its interval (sign test over figures, so low and
- * high are NaN below 6 of them); *figures receives how many. */
+/* The least half width of a figure's interval, in logarithms: the noise, for all figures. */
+double bench_least_reach(const bench_basis *basis);
+
+/* The median change over a kernel's figures with its interval (sign test over figures, at a level
+ * that all kernels hold together; low and high are NaN where they are too few, below 8 of one
+ * kernel, 11 of each of ten), widened by the median of the kernel's own controls; *figures receives
+ * how many. */
 bench_interval bench_compare_kernel(const bench_comparison *comparisons, size_t count,
-                                    const char *kernel, size_t *figures);
+                                    const bench_basis *basis, const char *kernel, size_t *figures);
 
 #endif

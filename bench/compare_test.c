@@ -38,7 +38,8 @@ static void expect(const char *old_row, const char *new_row, bool by_time, bench
     rows_table before = table_of(old_text), after = table_of(new_text);
     rope_error error;
     size_t count;
-    bench_comparison *list = bench_compare(&before, &after, 0.05, by_time, &count, &error);
+    bench_basis basis;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, by_time, &count, &basis, &error);
     assert_non_null(list);
     assert_int_equal(count, 1);
     if (list[0].verdict != expected)
@@ -58,7 +59,8 @@ static void judges_by_intervals(void **state)
     expect(old, KEY "2,1.9,2.1,2,1.9,2.1,2.5,pass\n", false, BENCH_SAME); /* the machine is busy */
     expect(old, KEY "2,1.9,2.1,2,1.9,2.1,2.5,pass\n", true, BENCH_SLOWER);
     expect(old, KEY "1,.9,1.1,2.4,2.3,2.5,2.5,pass\n", false, BENCH_SLOWER);
-    expect(old, KEY "1,.9,1.1,2.4,2.1,2.7,2.5,pass\n", false, BENCH_SAME); /* intervals meet */
+    expect(old, KEY "1,.9,1.1,2.4,2.1,2.7,2.5,pass\n", false, BENCH_SAME);   /* intervals meet */
+    expect(old, KEY "1,.9,1.1,2.31,2.2,2.42,2.5,pass\n", false, BENCH_SAME); /* 2.2 / 2.1 < 1.05 */
     expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,2.5,pass\n", false, BENCH_FASTER);
     expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,3,pass\n", false, BENCH_LESS_EXACT);
     expect(old, KEY "1,.9,1.1,1.5,1.4,1.6,2.5,fail\n", false, BENCH_LESS_EXACT);
@@ -74,14 +76,15 @@ static void names_what_is_missing(void **state)
     rows_table after = table_of(HEAD "other,half,f32,s,1,32,apply,yes,1,.9,1.1,2,1.9,2.1,2,pass\n");
     rope_error error;
     size_t count;
-    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &error);
+    bench_basis basis;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &basis, &error);
     assert_int_equal(count, 2);
     assert_int_equal(list[0].verdict, BENCH_ONLY_NEW);
     assert_int_equal(list[1].verdict, BENCH_ONLY_OLD);
     free(list);
     rows_free(&after);
     after = table_of("a,b\n1,2\n");
-    assert_null(bench_compare(&before, &after, 0.05, false, &count, &error));
+    assert_null(bench_compare(&before, &after, 0.05, false, &count, &basis, &error));
     assert_non_null(strstr(error.text, "no column"));
     rows_free(&before);
     rows_free(&after);
@@ -134,10 +137,11 @@ static void unmeasured_errors_are_marked(void **state)
     rows_table after = table_of(HEAD KEY "1,.9,1.1,2,1.9,2.1,,pass\n");
     rope_error error;
     size_t count;
-    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &error);
+    bench_basis basis;
+    bench_comparison *list = bench_compare(&before, &after, 0.05, false, &count, &basis, &error);
     assert_true(list[0].error_unmeasured);
     free(list);
-    list = bench_compare(&before, &before, 0.05, false, &count, &error);
+    list = bench_compare(&before, &before, 0.05, false, &count, &basis, &error);
     assert_false(list[0].error_unmeasured);
     free(list);
     rows_free(&before);
@@ -163,15 +167,26 @@ static void picks_by_the_measured_error(void **state)
 static void sums_up_kernels(void **state)
 {
     (void)state;
-    rows_table table = table_of("kernel\nk\nk\nk\nk\nk\nk\nother\n");
-    bench_comparison list[7];
-    for (size_t i = 0; i < 7; i++)
-        list[i] = (bench_comparison){
-            .table = &table, .row = i, .change = {1.05 + 0.01 * (double)i, NAN, NAN}};
+    rows_table table = table_of("kernel\nk\nk\nk\nk\nk\nk\nk\nk\nother\n");
+    bench_comparison list[9];
+    for (size_t i = 0; i < 9; i++)
+        list[i] = (bench_comparison){.table = &table,
+                                     .row = i,
+                                     .before = {1, 1, 1},
+                                     .after = {1, 1, 1},
+                                     .change = {1.05 + 0.01 * (double)i, NAN, NAN}};
     size_t figures;
-    bench_interval m = bench_compare_kernel(list, 7, "k", &figures);
-    assert_int_equal(figures, 6);
-    assert_true(fabs(m.low - 1.05) < 1e-12 && fabs(m.high - 1.10) < 1e-12);
+    bench_basis basis = {.kernels = 1};
+    bench_interval m = bench_compare_kernel(list, 9, &basis, "k", &figures);
+    assert_int_equal(figures, 8);
+    assert_true(fabs(m.low - 1.05) < 1e-12 && fabs(m.high - 1.12) < 1e-12);
+    for (size_t i = 0; i < 8; i++) /* what its floors changed by, in the median, widens it */
+        list[i].control = i == 0 ? 1 : -0.03;
+    m = bench_compare_kernel(list, 9, &basis, "k", &figures);
+    assert_true(fabs(log(1.085 / m.low) - hypot(log(1.085 / 1.05), 0.03)) < 1e-12);
+    assert_true(fabs(log(m.high / 1.085) - hypot(log(1.12 / 1.085), 0.03)) < 1e-12);
+    basis.kernels = 2; /* 8 figures are too few for two kernels at 99 % */
+    assert_true(isnan(bench_compare_kernel(list, 9, &basis, "k", &figures).low));
     rows_free(&table);
 }
 

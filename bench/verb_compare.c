@@ -7,10 +7,6 @@
 #include "bench/compare.h"
 #include "scripts/front/verbs.h"
 
-/* A kernel regresses also where no single figure is clear, but the median over its figures, with
- * its interval, is above this. */
-static const double kernel_tolerance = 0.02;
-
 typedef struct {
     size_t compared, slower, faster, less_exact, missing, unmeasured;
 } totals;
@@ -82,7 +78,8 @@ static void print_figures(const bench_comparison *list, size_t count)
 }
 
 /* One line a kernel; returns how many regress as a whole. */
-static size_t print_kernels(const bench_comparison *list, size_t count, bool print)
+static size_t print_kernels(const bench_comparison *list, size_t count, const bench_basis *basis,
+                            bool print)
 {
     size_t regressed = 0;
     for (size_t i = 0; i < count; i++) {
@@ -93,8 +90,8 @@ static size_t print_kernels(const bench_comparison *list, size_t count, bool pri
         if (!first)
             continue;
         size_t figures;
-        bench_interval change = bench_compare_kernel(list, count, kernel, &figures);
-        bool worse = change.low > 1 + kernel_tolerance;
+        bench_interval change = bench_compare_kernel(list, count, basis, kernel, &figures);
+        bool worse = change.low > 1 + basis->kernel_tolerance;
         regressed += worse;
         if (!print || figures == 0)
             continue;
@@ -105,6 +102,24 @@ static size_t print_kernels(const bench_comparison *list, size_t count, bool pri
         printf("\n");
     }
     return regressed;
+}
+
+/* What counts as slower, so that the verdict can be judged without the manual. */
+static void print_basis(const bench_basis *b, FILE *out)
+{
+    fprintf(out,
+            "slower: by more than %.3g %%, the whole interval; intervals hold for all %zu figures "
+            "together with %.0f %%\nslower as a whole: by more than %.3g %% in the median over a "
+            "kernel's figures, for all %zu kernels together with %.0f %%\n",
+            100 * b->tolerance, b->figures, 100 * (1 - BENCH_MISS), 100 * b->kernel_tolerance,
+            b->kernels, 100 * (1 - BENCH_MISS));
+    if (b->controls > 0)
+        fprintf(out,
+                "noise: the floors, the same code in both, changed by %.2g %% a figure (standard "
+                "deviation): slower by less than %.3g %% cannot be told in one figure\n",
+                100 * expm1(b->noise), 100 * ((1 + b->tolerance) * exp(bench_least_reach(b)) - 1));
+    else
+        fprintf(out, "noise: not known, the files have no times of floors\n");
 }
 
 static int compare_files(const char *old, const char *new, double tolerance, bool by_time,
@@ -119,9 +134,10 @@ static int compare_files(const char *old, const char *new, double tolerance, boo
         return front_usage("compare", "%s", error.text);
     }
     size_t count;
+    bench_basis basis;
     bench_comparison *list = NULL;
     if (bench_believe(old, &before, &error) && bench_believe(new, &after, &error))
-        list = bench_compare(&before, &after, tolerance, by_time, &count, &error);
+        list = bench_compare(&before, &after, tolerance, by_time, &count, &basis, &error);
     int status = FRONT_HOLDS;
     if (list == NULL) {
         status = front_usage("compare", "%s", error.text);
@@ -131,11 +147,12 @@ static int compare_files(const char *old, const char *new, double tolerance, boo
         totals t = count_up(list, count);
         if (csv == NULL)
             print_figures(list, count);
-        size_t kernels = print_kernels(list, count, csv == NULL);
+        size_t kernels = print_kernels(list, count, &basis, csv == NULL);
         fprintf(csv == NULL ? stdout : stderr,
                 "%zu compared: %zu slower, %zu faster, %zu less exact; %zu kernels slower as a "
                 "whole; %zu not comparable\n",
                 t.compared, t.slower, t.faster, t.less_exact, kernels, t.missing);
+        print_basis(&basis, csv == NULL ? stdout : stderr);
         if (t.unmeasured > 0)
             fprintf(csv == NULL ? stdout : stderr,
                     "max_error_u is not measured in one of the files for %zu of them\n",
@@ -159,16 +176,19 @@ int verb_compare(int argc, char **argv)
     const front_option options[] = {
         {.name = "tolerance",
          .argument = "X",
-         .help = "slower means by more than this; default 0.05",
+         .help = "slower means by more than this, with the whole interval; default 0.05",
          .value = &tolerance_text},
         {.name = "by-time", .help = "compare times, not times over the floors'", .flag = &by_time},
         {.name = "csv", .argument = "[FILE]", .help = "rows as CSV", .value = &csv},
         {0}};
-    int status =
-        front_parse(argc, argv, "compare [OPTION]... OLD.csv NEW.csv",
-                    "Compares two files of bench, figure by figure, by intervals; exit 1 on "
-                    "a regression.",
-                    options, &operands);
+    int status = front_parse(
+        argc, argv, "compare [OPTION]... OLD.csv NEW.csv",
+        "Compares two files of bench, figure by figure; exit 1 on a regression: a figure "
+        "slower by more\nthan the tolerance with its whole interval, which all figures' "
+        "hold together with 99 % and which\nis widened by what the floors changed by; a "
+        "kernel slower by more than 2 % in the median over\nits figures, likewise; an "
+        "error that grew by more than a tenth. See docs/benchmarks.md.",
+        options, &operands);
     double tolerance = 0.05;
     rope_error error;
     if (status != -1)
