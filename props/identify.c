@@ -8,17 +8,13 @@
 #include "impl/registry.h"
 #include "props/identify_faults.h"
 #include "props/identify_outliers.h"
-#include "props/identify_positions.h"
-#include "props/identify_report.h"
+#include "props/identify_search.h"
 #include "props/identify_specs.h"
-
-/* A share of the screened pairs that is worth the engine; outliers take the rest. */
-#define NEAR 0.995
 
 /* Where most of a dump is that far from exact, in u, how the rest was computed says little. */
 #define ABSURD 1e4
 
-static void try_one(prop_inquiry *q, prop_hypothesis *h)
+void prop_search_one(prop_inquiry *q, prop_hypothesis *h)
 {
     if (!prop_try(h, q->sample))
         q->good = false;
@@ -35,13 +31,12 @@ static void try_all(prop_inquiry *q, int64_t from)
         bool recipe = h->recipe != PROP_RECIPE_NONE && h->recipe != PROP_RECIPE_MISMATCHED;
         /* A recurrence drifts far from exact angles, but not like a wrong spec: to all sides. */
         double chord = h->median * rope_dtype_unit_roundoff(q->sample->dtype);
-        if (recipe ? chord < 0.3 : h->share >= NEAR)
-            try_one(q, h);
+        if (recipe ? chord < 0.3 : h->share >= PROP_NEAR)
+            prop_search_one(q, h);
     }
 }
 
-/* A fault found in the elements, with `right` for the rest. */
-static void try_outliers(prop_inquiry *q, const prop_hypothesis *right)
+void prop_search_outliers(prop_inquiry *q, const prop_hypothesis *right)
 {
     prop_hypothesis *h = prop_outliers(right, q->sample);
     if (h == NULL)
@@ -75,30 +70,6 @@ static const char *difference(const rope_spec *declared, const rope_spec *found)
     return "other-spec";
 }
 
-/* Inferred positions that a fault of the rotation would show alike. */
-static void add_other_reading(prop_inquiry *q, const prop_hypothesis *placed, const prop_sample *s)
-{
-    bool negative = false, positive = false, same = s->tokens > 1;
-    for (int64_t t = 0; t < s->tokens; t++) {
-        negative = negative || s->position[t] < 0;
-        positive = positive || s->position[t] > 0;
-        same = same && s->position[t] == s->position[0];
-    }
-    prop_hypothesis *h = NULL;
-    if (negative && !positive)
-        h = prop_hypothesis_derive(placed, "F22 inverse-rotation",
-                                   "the same positions without their signs");
-    else if (same)
-        h = prop_hypothesis_derive(placed, "stale", "every token is rotated by one position");
-    else
-        return;
-    if (h != NULL)
-        h->explains = true;
-    q->good = h != NULL && prop_hypotheses_add(&q->all, h) && q->good;
-    if (q->good && q->fit_count < PROP_MAX_FITS)
-        q->fits[q->fit_count++] = h;
-}
-
 /* An output that shows no rotation. Equal to the input where no positions are given, it may be
  * right.
  */
@@ -115,60 +86,6 @@ static void add_unrotated(prop_inquiry *q, const prop_hypothesis *right)
     q->fits[q->fit_count++] = h;
 }
 
-/* Puts h to positions that the angles themselves tell, one by one. All tokens: h explains, and so
- * does its inverse by the negative positions. All but some: what those are. Nothing is said of the
- * positions themselves, which nobody gave. */
-static void try_inferred(prop_inquiry *q, const prop_hypothesis *h, bool outliers)
-{
-    prop_sample known = *q->sample;
-    const prop_sample *unknown = q->sample;
-    known.axes = 1;
-    known.position = malloc((size_t)known.tokens * sizeof *known.position);
-    prop_hypothesis *placed = prop_hypothesis_derive(h, h->fault, h->detail);
-    q->good = q->good && known.position != NULL && placed != NULL;
-    int64_t found = q->good ? prop_infer_positions(h, &known, known.position) : 0;
-    q->sample = &known;
-    if (found == known.tokens) {
-        prop_told_positions(placed, &known);
-        prop_screen(placed, &known);
-        try_one(q, placed);
-        if (placed->explains && placed->fault[0] == '\0')
-            add_other_reading(q, placed, &known);
-    } else if (2 * found > known.tokens && outliers) {
-        prop_screen(placed, &known);
-        try_outliers(q, placed);
-    }
-    q->sample = unknown;
-    if (placed != NULL)
-        q->good = prop_hypotheses_add(&q->all, placed) && q->good;
-    free(known.position);
-}
-
-/* Where positions are not given: consecutive ones from anywhere, then any. */
-static void place(prop_inquiry *q, const prop_hypothesis *right)
-{
-    int64_t placed = q->all.count;
-    q->good = prop_place_tokens(&q->all, right, q->sample) && q->good;
-    for (int64_t i = placed; i < q->all.count; i++)
-        if (q->all.items[i]->share >= NEAR)
-            try_one(q, q->all.items[i]);
-    if (q->fit_count == 0)
-        try_inferred(q, right, true);
-}
-
-/* The same for the faults from `from` on that no positions of a row explain. */
-static void place_others(prop_inquiry *q, int64_t from)
-{
-    int64_t end = q->all.count;
-    for (int64_t i = from; i < end && q->fit_count == 0 && q->good; i++) {
-        const prop_hypothesis *h = q->all.items[i];
-        bool plain = h->map == PROP_MAP_GIVEN && h->recipe == PROP_RECIPE_NONE &&
-                     !h->output_transposed && h->model.arithmetics == 0;
-        if (plain)
-            try_inferred(q, h, false);
-    }
-}
-
 static void search_declared(prop_inquiry *q, const rope_spec *declared)
 {
     prop_hypothesis *right = prop_hypothesis_new(q->sample, declared, q->angles);
@@ -177,7 +94,7 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
         return;
     }
     prop_screen(right, q->sample);
-    try_one(q, right);
+    prop_search_one(q, right);
     if (right->explains)
         return;
     if (q->unrotated != NULL) {
@@ -185,7 +102,7 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
         return;
     }
     if (q->sample->position == NULL) {
-        place(q, right);
+        prop_search_places(q, right);
         if (q->fit_count > 0)
             return;
     }
@@ -196,7 +113,7 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
             h->share = right->share;
             h->residual = right->residual;
             q->good = prop_hypotheses_add(&q->all, h);
-            try_one(q, h);
+            prop_search_one(q, h);
         }
         if (q->fit_count > 0)
             return;
@@ -206,9 +123,9 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
               prop_faults_of_spec(&q->all, right, q->sample);
     try_all(q, from);
     if (q->fit_count == 0 && q->sample->position == NULL)
-        place_others(q, from);
+        prop_search_places_of_faults(q, from);
     else if (q->fit_count == 0)
-        try_outliers(q, right);
+        prop_search_outliers(q, right);
     if (q->fit_count > 0)
         return;
     from = q->all.count;
@@ -217,8 +134,8 @@ static void search_declared(prop_inquiry *q, const rope_spec *declared)
         prop_hypothesis *h = q->all.items[i];
         snprintf(h->fault, sizeof h->fault, "%s", difference(declared, &h->spec));
         h->follows = true;
-        if (h->share >= NEAR)
-            try_one(q, h);
+        if (h->share >= PROP_NEAR)
+            prop_search_one(q, h);
     }
 }
 
@@ -237,8 +154,8 @@ static void search_open(prop_inquiry *q)
     q->good = prop_candidate_specs(&q->all, q->sample, q->angles);
     int64_t specs = q->all.count;
     for (int64_t i = 0; i < specs; i++)
-        if (q->all.items[i]->share >= NEAR)
-            try_one(q, q->all.items[i]);
+        if (q->all.items[i]->share >= PROP_NEAR)
+            prop_search_one(q, q->all.items[i]);
     if (q->fit_count > 0 || specs == 0)
         return;
     prop_hypothesis **ranked = malloc((size_t)specs * sizeof(prop_hypothesis *));
@@ -254,7 +171,7 @@ static void search_open(prop_inquiry *q)
         try_all(q, from);
     }
     for (int64_t i = 0; i < specs && i < 8 && q->fit_count == 0; i++)
-        try_outliers(q, ranked[i]);
+        prop_search_outliers(q, ranked[i]);
     free(ranked);
 }
 
