@@ -13,7 +13,7 @@ static rope_spec spec_of(const char *text)
     return spec;
 }
 
-static certify_options options_of(int64_t first, int64_t end)
+static inline certify_options options_of(int64_t first, int64_t end)
 {
     return (certify_options){.seed = 7,
                              .first = first,
@@ -24,8 +24,8 @@ static certify_options options_of(int64_t first, int64_t end)
                              .search = 1 << 13};
 }
 
-static certificate certify_dtype(const rope_kernel *kernel, const rope_spec *spec, uint32_t dtype,
-                                 const certify_options *options)
+static inline certificate certify_dtype(const rope_kernel *kernel, const rope_spec *spec,
+                                        uint32_t dtype, const certify_options *options)
 {
     certify_subject subject = {kernel, NULL, spec, dtype};
     certify_result result;
