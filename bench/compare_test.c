@@ -164,6 +164,34 @@ static void picks_by_the_measured_error(void **state)
     assert_int_equal(bench_pick(list, 3), -1);
 }
 
+static void picks_say_what_is_not_known(void **state)
+{
+    (void)state;
+    bench_candidate list[] = {{.ns_low = 2.9, .ns = 3, .ns_high = 3.1},
+                              {.ns_low = 1.9, .ns = 2, .ns_high = 2.9},
+                              {.ns_low = .9, .ns = 1, .ns_high = 1.1, .reason = "no"}};
+    assert_int_equal(bench_pick(list, 3), 1);
+    assert_int_equal(bench_runner_up(list, 3, 1), 0);
+    assert_int_equal(bench_runner_up(list + 1, 2, 0), -1);
+    assert_false(bench_is_faster(&list[1], &list[0])); /* they meet */
+    list[0].ns_low = 2.91;
+    assert_true(bench_is_faster(&list[1], &list[0]));
+    list[0].ns_low = NAN; /* too few rounds for an interval */
+    assert_false(bench_is_faster(&list[1], &list[0]));
+    const bench_source a = {.file = "f", .spec = "s", .run = "r", .tokens = 512, .heads = 8};
+    bench_source b = a;
+    b.line = 9;
+    assert_true(bench_same_source(&a, &b));
+    b.tokens = 16;
+    assert_false(bench_same_source(&a, &b));
+    b = a;
+    b.in_place = true;
+    assert_false(bench_same_source(&a, &b));
+    b = a;
+    b.run[0] = 'q';
+    assert_false(bench_same_source(&a, &b));
+}
+
 static void sums_up_kernels(void **state)
 {
     (void)state;
@@ -198,6 +226,7 @@ int main(void)
         cmocka_unit_test(unreadable_values_are_refused),
         cmocka_unit_test(unmeasured_errors_are_marked),
         cmocka_unit_test(picks_by_the_measured_error),
+        cmocka_unit_test(picks_say_what_is_not_known),
         cmocka_unit_test(sums_up_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

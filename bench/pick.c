@@ -73,8 +73,25 @@ static int fit(const rows_table *table, size_t row, const bench_candidate *candi
            2 * (strcmp(field(table, row, "in_place"), "yes") == 0);
 }
 
+static void take_time(bench_candidate *candidate, const char *file, const rows_table *table,
+                      size_t row)
+{
+    bench_source *s = &candidate->source;
+    candidate->ns = number(table, row, "ns_per_element");
+    candidate->ns_low = number(table, row, "ns_ci_low");
+    candidate->ns_high = number(table, row, "ns_ci_high");
+    *s = (bench_source){.file = file,
+                        .line = rows_line(table, row),
+                        .tokens = (int64_t)number(table, row, "tokens"),
+                        .heads = (int64_t)number(table, row, "heads"),
+                        .in_place = strcmp(field(table, row, "in_place"), "yes") == 0};
+    snprintf(s->spec, sizeof s->spec, "%s", field(table, row, "spec"));
+    snprintf(s->run, sizeof s->run, "%s", field(table, row, "run"));
+}
+
 void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
-                               rope_dtype dtype, int64_t last, const rows_table *table)
+                               rope_dtype dtype, int64_t last, const char *file,
+                               const rows_table *table)
 {
     int best = 0;
     bool timed = candidate->ns > 0;
@@ -88,9 +105,7 @@ void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *
         if (here <= best || timed)
             continue;
         best = here;
-        candidate->ns = number(table, r, "ns_per_element");
-        candidate->ns_low = number(table, r, "ns_ci_low");
-        candidate->ns_high = number(table, r, "ns_ci_high");
+        take_time(candidate, file, table, r);
     }
 }
 
@@ -107,10 +122,27 @@ void bench_candidate_judge(bench_candidate *candidate, double budget)
 
 int bench_pick(const bench_candidate *candidates, size_t count)
 {
-    int best = -1;
+    return bench_runner_up(candidates, count, -1);
+}
+
+int bench_runner_up(const bench_candidate *candidates, size_t count, int best)
+{
+    int next = -1;
     for (size_t i = 0; i < count; i++)
-        if (candidates[i].reason[0] == '\0' && candidates[i].ns > 0 &&
-            (best < 0 || candidates[i].ns < candidates[best].ns))
-            best = (int)i;
-    return best;
+        if ((int)i != best && candidates[i].reason[0] == '\0' && candidates[i].ns > 0 &&
+            (next < 0 || candidates[i].ns < candidates[next].ns))
+            next = (int)i;
+    return next;
+}
+
+bool bench_is_faster(const bench_candidate *one, const bench_candidate *other)
+{
+    return one->ns_high < other->ns_low;
+}
+
+bool bench_same_source(const bench_source *a, const bench_source *b)
+{
+    return (a->file == NULL) == (b->file == NULL) && strcmp(a->spec, b->spec) == 0 &&
+           strcmp(a->run, b->run) == 0 && a->tokens == b->tokens && a->heads == b->heads &&
+           a->in_place == b->in_place;
 }

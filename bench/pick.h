@@ -12,26 +12,48 @@
 double bench_largest_contract(const rope_kernel *kernel, const bench_problem *problem,
                               rope_dtype dtype, int64_t last, rope_error *error);
 
+/* Which measurement a time is of. */
+typedef struct bench_source {
+    const char *file; /* of rows; NULL: timed here and now */
+    size_t line;      /* in it */
+    char spec[256], run[24];
+    int64_t tokens, heads;
+    bool in_place;
+} bench_source;
+
 /* A candidate and what speaks for or against it. */
 typedef struct bench_candidate {
     const rope_kernel *kernel;
     double contract_u;          /* see above */
     double ns_low, ns, ns_high; /* per element; NaN: no time */
     double max_error_u;         /* measured, NaN: not */
+    bench_source source;        /* of the time */
     char reason[256];           /* why it is no choice; "" = it is one */
 } bench_candidate;
 
 /* Fills in the time (and the error, where positions reach no further than last) from rows of bench:
  * of the kernel, dtype and pairing, mode apply, of the spec itself where there is one, else of one
  * of the same head_dim; the shape with 512 tokens where there is one. A failed row is a reason. Of
- * several tables the first with a time gives it, and all give their errors. */
+ * several tables the first with a time gives it, and all give their errors. file: the table's, for
+ * the source; kept by pointer. */
 void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
-                               rope_dtype dtype, int64_t last, const rows_table *table);
+                               rope_dtype dtype, int64_t last, const char *file,
+                               const rows_table *table);
 
 /* Gives a reason to one without a time, or with a measured error above the budget. */
 void bench_candidate_judge(bench_candidate *candidate, double budget);
 
 /* The fastest without a reason; -1 when there is none. */
 int bench_pick(const bench_candidate *candidates, size_t count);
+
+/* The fastest without a reason but for `best`; -1 when there is none. */
+int bench_runner_up(const bench_candidate *candidates, size_t count, int best);
+
+/* Whether the interval of one lies below the other's: it is faster. Without intervals: not known,
+ * false. */
+bool bench_is_faster(const bench_candidate *one, const bench_candidate *other);
+
+/* Whether two times are of the same spec, shape, place and run, so that they can be compared. */
+bool bench_same_source(const bench_source *a, const bench_source *b);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "bench/believe.h"
 #include "bench/pick.h"
+#include "bench/pick_report.h"
 #include "impl/registry.h"
 #include "scripts/front/verbs.h"
 
@@ -81,6 +82,9 @@ static bool measure(const question *q, const bench_problem *problem, bench_candi
     c->ns_low = result.ns.low;
     c->ns_high = result.ns.high;
     c->max_error_u = result.max_error_u;
+    c->source =
+        (bench_source){.tokens = point.tokens, .heads = point.heads, .in_place = point.in_place};
+    snprintf(c->source.spec, sizeof c->source.spec, "%s", problem->text);
     if (result.verdict != BENCH_PASS)
         snprintf(c->reason, sizeof c->reason, "%.250s", result.reason);
     return true;
@@ -99,54 +103,13 @@ static bool from_rows(const question *q, const bench_problem *problem, bench_can
         good = good && bench_believe(q->rows.items[f], &table, error);
         for (size_t i = 0; good && i < count; i++)
             if (list[i].reason[0] == '\0')
-                bench_candidate_from_rows(&list[i], problem, q->dtype, q->last, &table);
+                bench_candidate_from_rows(&list[i], problem, q->dtype, q->last, q->rows.items[f],
+                                          &table);
         rows_free(&table);
         if (!good)
             return false;
     }
     return true;
-}
-
-static bool write_rows(const question *q, const bench_candidate *list, size_t count, int best,
-                       rope_error *error)
-{
-    rows_writer *w = rows_create(q->csv,
-                                 "kernel,picked,contract_u,max_error_u,ns_per_element,ns_ci_low,"
-                                 "ns_ci_high,reason",
-                                 error);
-    if (w == NULL)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        rows_text(w, list[i].kernel->name);
-        rows_text(w, (int)i == best ? "yes" : "no");
-        rows_number(w, isinf(list[i].contract_u) ? NAN : list[i].contract_u);
-        rows_number(w, list[i].max_error_u);
-        rows_number(w, list[i].ns);
-        rows_number(w, list[i].ns_low);
-        rows_number(w, list[i].ns_high);
-        rows_text(w, list[i].reason);
-        rows_end(w);
-    }
-    return rows_commit(w, error);
-}
-
-static void print_answer(const bench_candidate *list, size_t count, int best)
-{
-    if (best >= 0)
-        printf("%s\n", list[best].kernel->name);
-    for (size_t i = 0; i < count; i++) {
-        const bench_candidate *c = &list[i];
-        char measured[32] = "";
-        if (!isnan(c->max_error_u))
-            snprintf(measured, sizeof measured, "%.6g u", c->max_error_u);
-        printf("  %-16s ", c->kernel->name);
-        if (*c->reason != '\0')
-            printf("no: %s\n", c->reason);
-        else
-            printf("contract %.6g u, %s%s, %.4g ns per element [%.4g, %.4g]%s\n", c->contract_u,
-                   isnan(c->max_error_u) ? "error not measured up to that position" : "measured ",
-                   measured, c->ns, c->ns_low, c->ns_high, (int)i == best ? ", the fastest" : "");
-    }
 }
 
 static int answer(const question *q)
@@ -167,9 +130,9 @@ static int answer(const question *q)
         bench_candidate_judge(&list[i], q->budget);
     int best = good ? bench_pick(list, count) : -1;
     if (good && q->csv != NULL)
-        good = write_rows(q, list, count, best, &error);
+        good = bench_pick_write_csv(q->csv, list, count, best, &error);
     else if (good)
-        print_answer(list, count, best);
+        bench_pick_print(list, count, best, q->dtype);
     free(list);
     bench_problem_free(&problem);
     if (!good)

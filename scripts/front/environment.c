@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "build_info.h"
+#include "impl/file.h"
 #include "impl/rope.h"
 #include "scripts/front/machine.h"
 #include "scripts/front/rows.h"
@@ -215,4 +216,65 @@ void front_run_free(front_run *run)
     free(state);
     free(run->json);
     *run = (front_run){0};
+}
+
+/* Of the longest record that is one: a list of CPU flags and a command line. NULL: no such file. */
+static char *read_record(const char *csv, const char *run, size_t *size)
+{
+    enum { LARGEST = 1 << 20 };
+    char path[4096];
+    const char *slash = strrchr(csv, '/');
+    int folder = slash != NULL ? (int)(slash - csv) + 1 : 0;
+    FILE *file;
+    if (strlen(run) != 16 || strchr(run, '/') != NULL ||
+        (size_t)snprintf(path, sizeof path, "%.*s%s.json", folder, csv, run) >= sizeof path ||
+        !rope_open_regular(path, &file, NULL))
+        return NULL;
+    char *text = malloc(LARGEST + 1);
+    *size = text != NULL ? fread(text, 1, LARGEST, file) : 0;
+    fclose(file);
+    if (text != NULL)
+        text[*size] = '\0';
+    return text;
+}
+
+static const char *fact(const cJSON *root, const char *group, const char *name)
+{
+    const cJSON *in = group != NULL ? cJSON_GetObjectItemCaseSensitive(root, group) : root;
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(in, name));
+    return value != NULL ? value : MACHINE_UNKNOWN;
+}
+
+bool front_run_summary(const char *csv, const char *run, char *text, size_t size)
+{
+    size_t length;
+    char hex[65], *record = read_record(csv, run, &length);
+    if (record == NULL)
+        return false;
+    front_sha256(record, length, hex);
+    cJSON *root = strncmp(hex, run, 16) == 0 ? cJSON_Parse(record) : NULL;
+    if (root != NULL)
+        snprintf(text, size, "commit %.12s%s, %.100s, %.40s", fact(root, "build", "commit"),
+                 cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(
+                     cJSON_GetObjectItemCaseSensitive(root, "build"), "dirty"))
+                     ? " with changes"
+                     : "",
+                 fact(root, "machine", "cpu_model"), fact(root, NULL, "time_utc"));
+    bool good = root != NULL;
+    cJSON_Delete(root);
+    free(record);
+    return good;
+}
+
+void front_here_summary(char *text, size_t size)
+{
+    machine_fact *facts = calloc(MACHINE_FACTS, sizeof *facts);
+    int count = facts != NULL ? machine_facts(facts) : 0;
+    const char *cpu = MACHINE_UNKNOWN;
+    for (int i = 0; i < count; i++)
+        if (strcmp(facts[i].name, "cpu_model") == 0)
+            cpu = facts[i].value;
+    snprintf(text, size, "commit %.12s%s, %.100s", BUILD_COMMIT, BUILD_DIRTY ? " with changes" : "",
+             cpu);
+    free(facts);
 }

@@ -38,8 +38,15 @@ bool front_run_write(const front_run *run, const char *directory, rope_error *er
 bool front_run_write_beside(const front_run *run, const char *csv, rope_error *error);
 void front_run_free(front_run *run);
 
-/* "tightrope VERSION, commit HASH, ABI N", and "with changes" where the tree that was built differed
- * from the commit. ABI is that of impl/rope.h, which a plug-in must have been built for. */
+/* "commit HASH, CPU, time" from the record <run>.json in the folder of a file of rows. False where
+ * it is not there, cannot be read, or is not what the run was named for. */
+bool front_run_summary(const char *csv, const char *run, char *text, size_t size);
+/* "commit HASH, CPU" of this build on this machine. */
+void front_here_summary(char *text, size_t size);
+
+/* "tightrope VERSION, commit HASH, ABI N", and "with changes" where the tree that was built
+ * differed from the commit. ABI is that of impl/rope.h, which a plug-in must have been built for.
+ */
 void front_version(char *text, size_t size);
 
 /* The 64 hex digits of the SHA-256 of a text. */

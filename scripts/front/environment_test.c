@@ -83,7 +83,19 @@ static void is_written_under_its_name(void **state)
     char csv[128];
     snprintf(csv, sizeof csv, "%s/rows.csv", folder);
     assert_true(front_run_write_beside(&run, csv, &error));
+    char summary[256], here[256];
+    assert_true(front_run_summary(csv, run.id, summary, sizeof summary));
+    front_here_summary(here, sizeof here);
+    assert_int_equal(strncmp(here, "commit ", 7), 0);
+    assert_memory_equal(summary, here, strlen(here)); /* and then the time */
+    assert_memory_equal(summary + strlen(here), ", 2", 3);
+    assert_false(front_run_summary(csv, "0123456789abcdef", summary, sizeof summary));
+    FILE *record = fopen(path, "a"); /* another run's, then */
+    assert_non_null(record);
+    assert_true(fputc(' ', record) == ' ' && fclose(record) == 0);
+    assert_false(front_run_summary(csv, run.id, summary, sizeof summary));
     assert_int_equal(unlink(path), 0);
+    assert_false(front_run_summary(csv, run.id, summary, sizeof summary));
     assert_true(front_run_write_beside(&run, "/dev/null", &error)); /* and nothing in /dev */
     char stray[128];
     snprintf(stray, sizeof stray, "/dev/%s.json", run.id);
