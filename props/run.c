@@ -268,10 +268,12 @@ static bool end_chain(chain *w, const prop_end *end)
 bool prop_run(prop_unit *units, int unit_count, prop_errand *errands, int errand_count, int jobs,
               const char *label, rope_error *error)
 {
-    int count = unit_count + errand_count, next = 0, done = 0;
+    int count = unit_count + errand_count, begun = 0, done = 0;
     prop_child *children = calloc((size_t)jobs, sizeof *children);
     chain *chains = calloc((size_t)count + 1, sizeof *chains);
-    bool good = (children != NULL && chains != NULL) || rope_fail(error, "out of memory");
+    bool *started = calloc((size_t)unit_count + 1, sizeof *started);
+    bool good = (children != NULL && chains != NULL && started != NULL) ||
+                rope_fail(error, "out of memory");
     for (int i = 0; good && i < unit_count; i++) {
         chains[i].unit = &units[i];
         units[i].findings = prop_share(findings_bytes(&units[i]));
@@ -284,8 +286,13 @@ bool prop_run(prop_unit *units, int unit_count, prop_errand *errands, int errand
     while (good && done < count) {
         for (int j = 0; good && j < jobs; j++) {
             prop_end end;
-            if (children[j].pid == 0 && next < count)
-                good = start_chain(&children[j], &chains[next++], error);
+            if (children[j].pid == 0 && begun < count) {
+                int unit = prop_next_unit(units, started, unit_count);
+                if (unit >= 0)
+                    started[unit] = true;
+                good = start_chain(&children[j], &chains[unit >= 0 ? unit : begun], error);
+                begun++;
+            }
             if (!good || children[j].pid == 0 || !prop_poll(&children[j], &end))
                 continue;
             chain *w = children[j].owner;
@@ -303,6 +310,7 @@ bool prop_run(prop_unit *units, int unit_count, prop_errand *errands, int errand
         prop_stop(&children[j]);
     free(children);
     free(chains);
+    free(started);
     return good;
 }
 

@@ -43,6 +43,10 @@ typedef struct prop_unit {
 prop_finding *prop_unit_finding(const prop_unit *unit, int entry, int property);
 void prop_unit_free(prop_unit *unit);
 
+/* Which unit to start next, -1 when all have been: one of each kernel first, then the others, those
+ * first whose kernel's took longest, so that no long one is left to run alone at the end. */
+int prop_next_unit(const prop_unit *units, const bool *started, int count);
+
 /* Anything else that needs a child process, once. */
 typedef struct prop_errand {
     prop_body *body;

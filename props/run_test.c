@@ -85,6 +85,28 @@ static void units_run_beside_errands(void **state)
     prop_suite_free(&suite);
 }
 
+/* One of each kernel, in order; then the others, the longest first, where that is known. */
+static void the_longest_are_not_left_for_the_end(void **state)
+{
+    (void)state;
+    static const rope_kernel a, b, c;
+    enum { COUNT = 6 };
+    prop_unit units[COUNT] = {{.kernel = &a}, {.kernel = &a}, {.kernel = &b},
+                              {.kernel = &b}, {.kernel = &c}, {.kernel = &c}};
+    bool started[COUNT] = {false};
+    static const struct {
+        int unit;       /* that is started */
+        double seconds; /* that it has taken when the next is chosen; 0: it still runs */
+    } steps[COUNT] = {{0, 1}, {2, 0}, {4, 2}, {5, 0}, {1, 1}, {3, 1}};
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(prop_next_unit(units, started, COUNT), steps[i].unit);
+        started[steps[i].unit] = true;
+        units[steps[i].unit].cpu_seconds = steps[i].seconds;
+    }
+    assert_int_equal(prop_next_unit(units, started, COUNT), -1);
+    assert_int_equal(prop_next_unit(units, started, 0), -1);
+}
+
 /* What a person reads of the encodings' processes. */
 static prop_sum encodings_text(prop_encodings *e, char *text, size_t size)
 {
@@ -125,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errands_end_by_themselves),
         cmocka_unit_test(units_run_beside_errands),
+        cmocka_unit_test(the_longest_are_not_left_for_the_end),
         cmocka_unit_test(an_encoding_that_crashes_has_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
