@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -29,7 +30,7 @@ static int crash(void *context)
 static int leave(void *context)
 {
     (void)context;
-    exit(3);
+    _exit(3);
 }
 
 static void check_errands(prop_unit *units, int unit_count, int jobs)
