@@ -163,160 +163,212 @@ AVX512 INLINE void adjacent_one(rows r, int64_t at, __m512 c, __m512 s)
     _mm512_storeu_ps(r.y + at, _mm512_fmaddsub_ps(z, c, _mm512_mul_ps(swapped, s)));
 }
 
-AVX512 INLINE __m512 twice(const float *eight)
+/* Exactly 16, 8, 4, 2 or 1 elements, or none; the rest of the vector is 0. */
+AVX512 INLINE __m512 load_part(const float *p, const int lanes)
+{
+    if (lanes == 16)
+        return _mm512_loadu_ps(p);
+    if (lanes == 8)
+        return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
+    if (lanes == 4)
+        return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+    if (lanes == 2)
+        return _mm512_zextps128_ps512(
+            _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+    return lanes == 1 ? _mm512_zextps128_ps512(_mm_load_ss(p)) : _mm512_setzero_ps();
+}
+
+AVX512 INLINE void store_part(float *p, __m512 v, const int lanes)
+{
+    if (lanes == 16)
+        _mm512_storeu_ps(p, v);
+    else if (lanes == 8)
+        _mm256_storeu_ps(p, _mm512_castps512_ps256(v));
+    else if (lanes == 4)
+        _mm_storeu_ps(p, _mm512_castps512_ps128(v));
+    else if (lanes == 2)
+        _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(_mm512_castps512_ps128(v)));
+    else if (lanes == 1)
+        _mm_store_ss(p, _mm512_castps512_ps128(v));
+}
+
+/* Exactly 8, 4, 2 or 1 values, each twice. */
+AVX512 INLINE __m512 twice(const float *values, const int count)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-    return _mm512_permutexvar_ps(lanes, _mm512_castps256_ps512(_mm256_loadu_ps(eight)));
+    return _mm512_permutexvar_ps(lanes, load_part(values, count));
 }
 
-/* `count` half pairs in so many vectors: c and s stay in registers while the heads pass by. What is
- * left of a row after whole vectors is done by a last one that overlaps them: its operands are
- * loaded before anything is stored, so that in place works too, and what it repeats gives the same
- * bits. (Masks are no help: loads wait for a masked store that is near, even where the mask keeps
- * them apart.) */
+/* `count` half pairs, as so many vectors and a last part of `more` lanes: c and s stay in registers
+ * while the heads pass by. The last part may overlap what stands before it: its operands are loaded
+ * before anything is stored, so that in place works too, and what it repeats gives the same bits.
+ * (Masks are no help: loads wait for a masked store that is near, even where the mask keeps them
+ * apart.) */
 AVX512 INLINE void half_vectors(rows r, const float *cosines, const float *sines, int64_t count,
-                                const int vectors)
+                                const int vectors, const int more)
 {
     __m512 c[VECTORS], s[VECTORS];
-    const int64_t last = count - 16;
     for (int v = 0; v < vectors; v++) {
-        c[v] = _mm512_loadu_ps(cosines + (v + 1 < vectors ? 16 * v : last));
-        s[v] = _mm512_loadu_ps(sines + (v + 1 < vectors ? 16 * v : last));
+        c[v] = _mm512_loadu_ps(cosines + 16 * v);
+        s[v] = _mm512_loadu_ps(sines + 16 * v);
     }
+    const int64_t last = count - more, other = r.partner + last;
+    __m512 c_last = load_part(cosines + last, more), s_last = load_part(sines + last, more);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m512 x0 = _mm512_loadu_ps(r.x + last), x1 = _mm512_loadu_ps(r.x + r.partner + last);
-        for (int v = 0; v + 1 < vectors; v++)
+        __m512 x0 = load_part(r.x + last, more), x1 = load_part(r.x + other, more);
+        for (int v = 0; v < vectors; v++)
             half_one(r, 16 * v, c[v], s[v]);
-        __m512 c_last = c[vectors - 1], s_last = s[vectors - 1];
-        _mm512_storeu_ps(r.y + last, _mm512_fmsub_ps(x0, c_last, _mm512_mul_ps(x1, s_last)));
-        _mm512_storeu_ps(r.y + r.partner + last,
-                         _mm512_fmadd_ps(x1, c_last, _mm512_mul_ps(x0, s_last)));
+        store_part(r.y + last, _mm512_fmsub_ps(x0, c_last, _mm512_mul_ps(x1, s_last)), more);
+        store_part(r.y + other, _mm512_fmadd_ps(x1, c_last, _mm512_mul_ps(x0, s_last)), more);
     }
 }
 
-/* The same of adjacent pairs. */
+/* The same of adjacent pairs; `more` pairs. */
 AVX512 INLINE void adjacent_vectors(rows r, const float *cosines, const float *sines, int64_t count,
-                                    const int vectors)
+                                    const int vectors, const int more)
 {
     __m512 c[VECTORS], s[VECTORS];
-    const int64_t last = count - 8;
     for (int v = 0; v < vectors; v++) {
-        c[v] = twice(cosines + (v + 1 < vectors ? 8 * v : last));
-        s[v] = twice(sines + (v + 1 < vectors ? 8 * v : last));
+        c[v] = twice(cosines + 8 * v, 8);
+        s[v] = twice(sines + 8 * v, 8);
     }
+    const int64_t last = count - more;
+    __m512 c_last = twice(cosines + last, more), s_last = twice(sines + last, more);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m512 z = _mm512_loadu_ps(r.x + 2 * last);
-        for (int v = 0; v + 1 < vectors; v++)
+        __m512 z = load_part(r.x + 2 * last, 2 * more);
+        for (int v = 0; v < vectors; v++)
             adjacent_one(r, 16 * v, c[v], s[v]);
-        __m512 product = _mm512_mul_ps(_mm512_permute_ps(z, 0xb1), s[vectors - 1]);
-        _mm512_storeu_ps(r.y + 2 * last, _mm512_fmaddsub_ps(z, c[vectors - 1], product));
+        __m512 product = _mm512_mul_ps(_mm512_permute_ps(z, 0xb1), s_last);
+        store_part(r.y + 2 * last, _mm512_fmaddsub_ps(z, c_last, product), 2 * more);
     }
 }
 
-/* Exactly 8, 4, 2 or 1 elements, the rest of the vector is 0. */
-AVX512 INLINE __m256 load_few(const float *p, const int lanes)
-{
-    if (lanes == 8)
-        return _mm256_loadu_ps(p);
-    if (lanes == 4)
-        return _mm256_zextps128_ps256(_mm_loadu_ps(p));
-    if (lanes == 2)
-        return _mm256_zextps128_ps256(
-            _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
-    return _mm256_zextps128_ps256(_mm_load_ss(p));
-}
-
-AVX512 INLINE void store_few(float *p, __m256 v, const int lanes)
-{
-    __m128 low = _mm256_castps256_ps128(v);
-    if (lanes == 8)
-        _mm256_storeu_ps(p, v);
-    else if (lanes == 4)
-        _mm_storeu_ps(p, low);
-    else if (lanes == 2)
-        _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(low));
-    else
-        _mm_store_ss(p, low);
-}
-
-/* `count` half pairs, fewer than a vector: the first lanes and the last, which may overlap. */
+/* `count` half pairs, fewer than a vector: the first lanes and the last `more`, loaded before
+ * anything is stored. Lines are asked for so far ahead, if at all. */
 AVX512 INLINE void half_few(rows r, const float *cosines, const float *sines, int64_t count,
-                            const int lanes)
+                            const int lanes, const int more, const int64_t ahead)
 {
-    const int64_t last = count - lanes;
-    __m256 c0 = load_few(cosines, lanes), c1 = load_few(cosines + last, lanes);
-    __m256 s0 = load_few(sines, lanes), s1 = load_few(sines + last, lanes);
+    const int64_t last = count - more, other = r.partner + last;
+    __m512 c0 = load_part(cosines, lanes), c1 = load_part(cosines + last, more);
+    __m512 s0 = load_part(sines, lanes), s1 = load_part(sines + last, more);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m256 x0 = load_few(r.x, lanes), x1 = load_few(r.x + r.partner, lanes);
-        __m256 x2 = load_few(r.x + last, lanes), x3 = load_few(r.x + r.partner + last, lanes);
-        store_few(r.y, _mm256_fmsub_ps(x0, c0, _mm256_mul_ps(x1, s0)), lanes);
-        store_few(r.y + r.partner, _mm256_fmadd_ps(x1, c0, _mm256_mul_ps(x0, s0)), lanes);
-        store_few(r.y + last, _mm256_fmsub_ps(x2, c1, _mm256_mul_ps(x3, s1)), lanes);
-        store_few(r.y + r.partner + last, _mm256_fmadd_ps(x3, c1, _mm256_mul_ps(x2, s1)), lanes);
+        if (ahead > 0)
+            _mm_prefetch((const char *)(r.x + ahead), _MM_HINT_T0);
+        __m512 x0 = load_part(r.x, lanes), x1 = load_part(r.x + r.partner, lanes);
+        __m512 x2 = load_part(r.x + last, more), x3 = load_part(r.x + other, more);
+        store_part(r.y, _mm512_fmsub_ps(x0, c0, _mm512_mul_ps(x1, s0)), lanes);
+        store_part(r.y + r.partner, _mm512_fmadd_ps(x1, c0, _mm512_mul_ps(x0, s0)), lanes);
+        store_part(r.y + last, _mm512_fmsub_ps(x2, c1, _mm512_mul_ps(x3, s1)), more);
+        store_part(r.y + other, _mm512_fmadd_ps(x3, c1, _mm512_mul_ps(x2, s1)), more);
     }
 }
 
-/* The same of adjacent pairs, 4, 2 or 1 at once. */
+/* The same of adjacent pairs; `first` pairs and `more`. */
 AVX512 INLINE void adjacent_few(rows r, const float *cosines, const float *sines, int64_t count,
-                                const int pairs)
+                                const int first, const int more)
 {
-    const __m256i lanes = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
-    const int64_t last = count - pairs;
-    __m256 c0 = _mm256_permutevar8x32_ps(load_few(cosines, pairs), lanes);
-    __m256 s0 = _mm256_permutevar8x32_ps(load_few(sines, pairs), lanes);
-    __m256 c1 = _mm256_permutevar8x32_ps(load_few(cosines + last, pairs), lanes);
-    __m256 s1 = _mm256_permutevar8x32_ps(load_few(sines + last, pairs), lanes);
+    const int64_t last = count - more;
+    __m512 c0 = twice(cosines, first), c1 = twice(cosines + last, more);
+    __m512 s0 = twice(sines, first), s1 = twice(sines + last, more);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m256 z0 = load_few(r.x, 2 * pairs), z1 = load_few(r.x + 2 * last, 2 * pairs);
-        __m256 product0 = _mm256_mul_ps(_mm256_permute_ps(z0, 0xb1), s0);
-        __m256 product1 = _mm256_mul_ps(_mm256_permute_ps(z1, 0xb1), s1);
-        store_few(r.y, _mm256_fmaddsub_ps(z0, c0, product0), 2 * pairs);
-        store_few(r.y + 2 * last, _mm256_fmaddsub_ps(z1, c1, product1), 2 * pairs);
+        __m512 z0 = load_part(r.x, 2 * first), z1 = load_part(r.x + 2 * last, 2 * more);
+        __m512 product0 = _mm512_mul_ps(_mm512_permute_ps(z0, 0xb1), s0);
+        __m512 product1 = _mm512_mul_ps(_mm512_permute_ps(z1, 0xb1), s1);
+        store_part(r.y, _mm512_fmaddsub_ps(z0, c0, product0), 2 * first);
+        store_part(r.y + 2 * last, _mm512_fmaddsub_ps(z1, c1, product1), 2 * more);
     }
 }
 
-/* At most 79 half pairs, in one pass over the heads. */
-AVX512 static void half_rest(rows r, const float *c, const float *s, int64_t count)
+/* So many whole vectors and what is left, less than another. A part of 8 lanes where it suffices:
+ * it lies across two lines less often. */
+AVX512 INLINE void half_pass(rows r, const float *c, const float *s, int64_t count,
+                             const int vectors)
 {
-    if (count > 64)
-        half_vectors(r, c, s, count, 5);
-    else if (count > 48)
-        half_vectors(r, c, s, count, 4);
-    else if (count > 32)
-        half_vectors(r, c, s, count, 3);
-    else if (count > 16)
-        half_vectors(r, c, s, count, 2);
-    else if (count == 16)
-        half_vectors(r, c, s, count, 1);
-    else if (count >= 8)
-        half_few(r, c, s, count, 8);
-    else if (count >= 4)
-        half_few(r, c, s, count, 4);
-    else if (count >= 2)
-        half_few(r, c, s, count, 2);
+    if (count == 16 * vectors)
+        half_vectors(r, c, s, count, vectors, 0);
+    else if (count <= 16 * vectors + 8)
+        half_vectors(r, c, s, count, vectors, 8);
     else
-        half_few(r, c, s, count, 1);
+        half_vectors(r, c, s, count, vectors, 16);
+}
+
+AVX512 INLINE void adjacent_pass(rows r, const float *c, const float *s, int64_t count,
+                                 const int vectors)
+{
+    if (count == 8 * vectors)
+        adjacent_vectors(r, c, s, count, vectors, 0);
+    else if (count <= 8 * vectors + 4)
+        adjacent_vectors(r, c, s, count, vectors, 4);
+    else
+        adjacent_vectors(r, c, s, count, vectors, 8);
+}
+
+/* Fewer than 16 half pairs. */
+AVX512 INLINE void half_part(rows r, const float *c, const float *s, int64_t count,
+                             const int64_t ahead)
+{
+    if (count > 12)
+        half_few(r, c, s, count, 8, 8, ahead);
+    else if (count > 10)
+        half_few(r, c, s, count, 8, 4, ahead);
+    else if (count > 8)
+        half_few(r, c, s, count, 8, 2, ahead);
+    else if (count == 8)
+        half_few(r, c, s, count, 8, 0, ahead);
+    else if (count > 4)
+        half_few(r, c, s, count, 4, 4, ahead);
+    else if (count == 4)
+        half_few(r, c, s, count, 4, 0, ahead);
+    else if (count > 1)
+        half_few(r, c, s, count, 2, 2, ahead);
+    else
+        half_few(r, c, s, count, 1, 0, ahead);
+}
+
+/* Fewer than 8 adjacent pairs. */
+AVX512 INLINE void adjacent_part(rows r, const float *c, const float *s, int64_t count)
+{
+    if (count > 6)
+        adjacent_few(r, c, s, count, 4, 4);
+    else if (count > 4)
+        adjacent_few(r, c, s, count, 4, 2);
+    else if (count == 4)
+        adjacent_few(r, c, s, count, 4, 0);
+    else if (count > 1)
+        adjacent_few(r, c, s, count, 2, 2);
+    else
+        adjacent_few(r, c, s, count, 1, 0);
+}
+
+/* At most 79 half pairs, in one pass over the heads. Inlined, since a struct that is stored in
+ * parts and loaded whole waits for its stores. */
+AVX512 INLINE void half_rest(rows r, const float *c, const float *s, int64_t count)
+{
+    if (count >= 64)
+        half_pass(r, c, s, count, 4);
+    else if (count >= 48)
+        half_pass(r, c, s, count, 3);
+    else if (count >= 32)
+        half_pass(r, c, s, count, 2);
+    else if (count >= 16)
+        half_pass(r, c, s, count, 1);
+    else
+        half_part(r, c, s, count, 0);
 }
 
 /* At most 39 adjacent pairs. */
-AVX512 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+AVX512 INLINE void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
 {
-    if (count > 32)
-        adjacent_vectors(r, c, s, count, 5);
-    else if (count > 24)
-        adjacent_vectors(r, c, s, count, 4);
-    else if (count > 16)
-        adjacent_vectors(r, c, s, count, 3);
-    else if (count > 8)
-        adjacent_vectors(r, c, s, count, 2);
-    else if (count == 8)
-        adjacent_vectors(r, c, s, count, 1);
-    else if (count >= 4)
-        adjacent_few(r, c, s, count, 4);
-    else if (count >= 2)
-        adjacent_few(r, c, s, count, 2);
+    if (count >= 32)
+        adjacent_pass(r, c, s, count, 4);
+    else if (count >= 24)
+        adjacent_pass(r, c, s, count, 3);
+    else if (count >= 16)
+        adjacent_pass(r, c, s, count, 2);
+    else if (count >= 8)
+        adjacent_pass(r, c, s, count, 1);
     else
-        adjacent_few(r, c, s, count, 1);
+        adjacent_part(r, c, s, count);
 }
 
 /* Rows that the cache holds: few passes over the heads. */
@@ -324,11 +376,11 @@ AVX512 INLINE void half_in_cache(rows r, const float *c, const float *s, int64_t
 {
     int64_t i = 0;
     for (; count - i == 128 || count - i >= 144; i += 128)
-        half_vectors(advance(r, i), c + i, s + i, 128, 8);
+        half_vectors(advance(r, i), c + i, s + i, 128, 8, 0);
     for (; count - i == 64 || count - i >= 80; i += 64)
-        half_vectors(advance(r, i), c + i, s + i, 64, 4);
+        half_vectors(advance(r, i), c + i, s + i, 64, 4, 0);
     if (count - i == 32)
-        half_vectors(advance(r, i), c + i, s + i, 32, 2);
+        half_vectors(advance(r, i), c + i, s + i, 32, 2, 0);
     else if (i < count)
         half_rest(advance(r, i), c + i, s + i, count - i);
 }
@@ -337,9 +389,9 @@ AVX512 INLINE void adjacent_in_cache(rows r, const float *c, const float *s, int
 {
     int64_t i = 0;
     for (; count - i == 64 || count - i >= 72; i += 64)
-        adjacent_vectors(advance(r, 2 * i), c + i, s + i, 64, 8);
+        adjacent_vectors(advance(r, 2 * i), c + i, s + i, 64, 8, 0);
     for (; count - i == 32 || count - i >= 40; i += 32)
-        adjacent_vectors(advance(r, 2 * i), c + i, s + i, 32, 4);
+        adjacent_vectors(advance(r, 2 * i), c + i, s + i, 32, 4, 0);
     if (i < count)
         adjacent_rest(advance(r, 2 * i), c + i, s + i, count - i);
 }
@@ -360,16 +412,16 @@ INLINE int64_t prefetch_distance(int64_t pairs)
 }
 
 /* Rows that come from memory: one after the other, in the order of addresses, as prefetchers like
- * it; the last vector as in half_vectors, of at least one. The two halves of a long row confuse
+ * it; a last part of `more` lanes as in half_vectors. The two halves of a long row confuse
  * prefetchers: lines are asked for in order, ahead of use; not where rows are copied within the
  * caches, which that slows. */
 AVX512 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t count,
-                                 const walk how)
+                                 const walk how, const int more)
 {
-    const int64_t last = count - 16, ahead = prefetch_distance(count);
-    const __m512 c_last = _mm512_loadu_ps(c + last), s_last = _mm512_loadu_ps(s + last);
+    const int64_t last = count - more, other = r.partner + last, ahead = prefetch_distance(count);
+    const __m512 c_last = load_part(c + last, more), s_last = load_part(s + last, more);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
-        __m512 x0 = _mm512_loadu_ps(r.x + last), x1 = _mm512_loadu_ps(r.x + r.partner + last);
+        __m512 x0 = load_part(r.x + last, more), x1 = load_part(r.x + other, more);
         for (int64_t i = 0; i < last; i += 16) {
             if (how != COPIED) {
                 _mm_prefetch((const char *)(r.x + 2 * i + ahead), _MM_HINT_T0);
@@ -379,11 +431,11 @@ AVX512 INLINE void half_in_order(rows r, const float *c, const float *s, int64_t
         }
         if (how != COPIED) {
             _mm_prefetch((const char *)(r.x + 2 * last + ahead), _MM_HINT_T0);
-            _mm_prefetch((const char *)(r.x + 2 * last + 16 + ahead), _MM_HINT_T0);
+            if (more == 16)
+                _mm_prefetch((const char *)(r.x + 2 * last + 16 + ahead), _MM_HINT_T0);
         }
-        _mm512_storeu_ps(r.y + last, _mm512_fmsub_ps(x0, c_last, _mm512_mul_ps(x1, s_last)));
-        _mm512_storeu_ps(r.y + r.partner + last,
-                         _mm512_fmadd_ps(x1, c_last, _mm512_mul_ps(x0, s_last)));
+        store_part(r.y + last, _mm512_fmsub_ps(x0, c_last, _mm512_mul_ps(x1, s_last)), more);
+        store_part(r.y + other, _mm512_fmadd_ps(x1, c_last, _mm512_mul_ps(x0, s_last)), more);
     }
 }
 
@@ -393,10 +445,10 @@ AVX512 INLINE void adjacent_in_order(rows r, const float *c, const float *s, int
     const int64_t last = count - 8, ahead = prefetch_distance(count);
     float c2[2 * BLOCK], s2[2 * BLOCK]; /* each value twice */
     for (int64_t i = 0; i < last; i += 8) {
-        _mm512_storeu_ps(c2 + 2 * i, twice(c + i));
-        _mm512_storeu_ps(s2 + 2 * i, twice(s + i));
+        _mm512_storeu_ps(c2 + 2 * i, twice(c + i, 8));
+        _mm512_storeu_ps(s2 + 2 * i, twice(s + i, 8));
     }
-    const __m512 c_last = twice(c + last), s_last = twice(s + last);
+    const __m512 c_last = twice(c + last, 8), s_last = twice(s + last, 8);
     for (int64_t h = 0; h < r.heads; h++, r.x += r.x_stride, r.y += r.y_stride) {
         __m512 z_last = _mm512_loadu_ps(r.x + 2 * last);
         for (int64_t i = 0; i < 2 * last; i += 16) {
@@ -430,7 +482,7 @@ AVX512 INLINE void adjacent_side_by_side(rows r, const float *c, const float *s,
                                          const int side_by_side, int64_t apart)
 {
     for (int64_t i = 0; i < count; i += 8) {
-        __m512 c0 = twice(c + i), s0 = twice(s + i);
+        __m512 c0 = twice(c + i, 8), s0 = twice(s + i, 8);
         for (int k = 0; k < side_by_side; k++) {
             __m512 z = _mm512_loadu_ps(r.x + k * apart * r.x_stride + 2 * i);
             __m512 product = _mm512_mul_ps(_mm512_permute_ps(z, 0xb1), s0);
@@ -486,16 +538,25 @@ static walk walk_of(const rope_geometry *g, const rope_view *x, const rope_view 
 AVX512 INLINE void rotate(uint32_t pairing, rows r, const float *c, const float *s, int64_t count,
                           walk how)
 {
-    if (how != IN_CACHE && count < 16) /* no whole vector to overlap */
+    if (pairing == ROPE_HALF && how == IN_ORDER && count < 16) {
+        half_part(r, c, s, count, prefetch_distance(count));
+        return;
+    }
+    if (how != IN_CACHE && count < 16) /* no whole vector */
         how = IN_CACHE;
-    if (pairing == ROPE_HALF && how == IN_CACHE)
-        half_in_cache(r, c, s, count);
-    else if (pairing == ROPE_HALF && how == IN_ORDER)
-        half_in_order(r, c, s, count, IN_ORDER);
-    else if (pairing == ROPE_HALF && how == COPIED)
-        half_in_order(r, c, s, count, COPIED);
-    else if (how == STREAMED)
+    const bool narrow = count % 16 != 0 && count % 16 <= 8;
+    if (how == STREAMED)
         streamed(pairing, r, c, s, count);
+    else if (pairing == ROPE_HALF && how == IN_CACHE)
+        half_in_cache(r, c, s, count);
+    else if (pairing == ROPE_HALF && how == IN_ORDER && narrow)
+        half_in_order(r, c, s, count, IN_ORDER, 8);
+    else if (pairing == ROPE_HALF && how == IN_ORDER)
+        half_in_order(r, c, s, count, IN_ORDER, 16);
+    else if (pairing == ROPE_HALF && narrow)
+        half_in_order(r, c, s, count, COPIED, 8);
+    else if (pairing == ROPE_HALF)
+        half_in_order(r, c, s, count, COPIED, 16);
     else if (how == IN_CACHE)
         adjacent_in_cache(r, c, s, count);
     else if (how == IN_ORDER)
