@@ -252,7 +252,7 @@ AVX2 INLINE void adjacent_few(rows r, const float *c, const float *s, const int 
         adjacent_one(r, 0, c0, s0, 2 * pairs);
 }
 
-AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void half_rest(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     if (count & 4)
@@ -265,7 +265,7 @@ AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count
         half_few(advance(r, i), c + i, s + i, 1);
 }
 
-AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
 {
     if (count & 2)
         adjacent_few(r, c, s, 2);

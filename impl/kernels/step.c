@@ -429,7 +429,7 @@ AVX2 INLINE void adjacent_few(rows r, const float *cosines, const float *sines, 
     }
 }
 
-AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void half_rest(rows r, const float *c, const float *s, int64_t count)
 {
     int64_t i = 0;
     if (count & 4)
@@ -442,7 +442,7 @@ AVX2 static void half_rest(rows r, const float *c, const float *s, int64_t count
         half_few(advance(r, i), c + i, s + i, 1);
 }
 
-AVX2 static void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
+AVX2 INLINE void adjacent_rest(rows r, const float *c, const float *s, int64_t count)
 {
     if (count & 2)
         adjacent_few(r, c, s, 2);
