@@ -22,8 +22,8 @@ typedef enum due {
     DUE_FINITE,
 } due;
 
-/* What is due of p + q, p = x c and q = x' c' given by value and coefficient. most: the largest
- * |x c| of a finite x that does not overflow. */
+/* What is due of p + q, p = x c and q = x' c' given by value and coefficient. least: what a
+ * coefficient may be off by; most: the largest |x c| of a finite x that does not overflow. */
 static due class_due(double x, double c, double other, double d, double least, double most,
                      double *sign)
 {
@@ -37,7 +37,11 @@ static due class_due(double x, double c, double other, double d, double least, d
     if (x_odd && other_odd && x_sign != other_sign)
         return DUE_NOT_FINITE;
     *sign = x_odd ? x_sign : other_sign;
-    bool overflows = x_sign != other_sign && !(fabs(x_odd ? other * d : x * c) < most);
+    /* The finite term's coefficient as far as it may lie to the other side of the infinite one's.
+     */
+    double finite = fabs(x_odd ? other : x), size = fabs(x_odd ? d : c);
+    double against = x_sign != other_sign ? least + size : least - size;
+    bool overflows = against > 0 && !(finite * against < most);
     return !x_odd && !other_odd ? DUE_FINITE : overflows ? DUE_INFINITY_OR_NAN : DUE_INFINITY;
 }
 
@@ -63,9 +67,9 @@ static oracle_pair_error by_class(const oracle_format *f, oracle_cos_sin_dd r, o
                                   double x0, double x1, double y0, double y1, double bound_u)
 {
     double sign0 = 0, sign1 = 0, least = bound_u * f->u + 0x1p-90;
-    /* Of x c; the table's and the product's roundings are within the contract. Divided, since f64
-     * has nothing above its own largest. */
-    double most = f->largest / a.hi / (1 + bound_u * f->u);
+    /* Of x c; the table's and the product's roundings are within the contract, so within least.
+     * Divided, since f64 has nothing above its own largest. */
+    double most = f->largest / a.hi;
     due due0 = class_due(x0, r.cos.hi, x1, -r.sin.hi, least, most, &sign0);
     due due1 = class_due(x0, r.sin.hi, x1, r.cos.hi, least, most, &sign1);
     bool agree = class_agrees(due0, sign0, y0) && class_agrees(due1, sign1, y1);

@@ -212,6 +212,31 @@ static void test_class_overflow(void **state)
     assert_int_equal(judge(r, inf, large, inf, NAN), ORACLE_CLASS);
 }
 
+/* A coefficient may be off by the contract, whatever its own size: 2.5 * .39 times the largest does
+ * not overflow, 2.5 * (.39 + 2^-4) does. Found by the property "generated" on a kernel with f32
+ * angles at position 16777228. */
+static void test_class_overflow_by_contract(void **state)
+{
+    (void)state;
+    double inf = INFINITY, largest = 0x1.fffffep127, wide = 0x1p20;
+    oracle_cos_sin_dd r = {{sqrt(1 - 0.39 * 0.39), 0}, {0.39, 0}};
+    oracle_dd a = {2.5, 0};
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, largest, NAN, inf, wide).outcome,
+                     ORACLE_WITHIN);
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, largest, NAN, inf, 3).outcome,
+                     ORACLE_CLASS);
+    assert_int_equal(oracle_measure_pair(ROPE_F32, r, a, inf, largest, 1, inf, wide).outcome,
+                     ORACLE_CLASS);
+    /* Nor is its sign certain where it is small: .5 - .1 the other way, at A = 2.5. */
+    oracle_cos_sin_dd small = {{sqrt(1 - 0.1 * 0.1), 0}, {-0.1, 0}};
+    assert_int_equal(
+        oracle_measure_pair(ROPE_F32, small, a, inf, largest, NAN, inf, 0x1p22).outcome,
+        ORACLE_CLASS);
+    assert_int_equal(
+        oracle_measure_pair(ROPE_F32, small, a, inf, largest, NAN, -inf, 0x1.2p23).outcome,
+        ORACLE_WITHIN);
+}
+
 /* Just below a power of two the ulp is that of the binade below: 1 - 2^-60 is 1 ulp from 1 - 2^-24,
  * where 1 itself is half an ulp (of the binade above) from it, and not its nearest value either. */
 static void test_binades(void **state)
@@ -364,11 +389,17 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),     cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_class_signs), cmocka_unit_test(test_class_overflow),
-        cmocka_unit_test(test_binades),     cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_underflow),   cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_no_contract), cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_class_signs),
+        cmocka_unit_test(test_class_overflow),
+        cmocka_unit_test(test_class_overflow_by_contract),
+        cmocka_unit_test(test_binades),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_underflow),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_no_contract),
+        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
