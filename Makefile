@@ -51,8 +51,8 @@ $(BUILD)/oracle/base_scan.o: OPT := -O3 -g
 $(BUILD)/oracle/base_scan.o: ROUNDING :=
 
 # Kernels are compiled as an inference engine would compile them.
-$(BUILD)/impl/kernels/%.o: OPT := -O3 -g
-$(BUILD)/impl/kernels/%.o: ROUNDING :=
+$(BUILD)/impl/kernels/%.o $(BUILD)/kernel_flags: OPT := -O3 -g
+$(BUILD)/impl/kernels/%.o $(BUILD)/kernel_flags: ROUNDING :=
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -62,13 +62,18 @@ $(BUILD)/%.o: %.cc Makefile
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS_ALL) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%_test: $(BUILD)/%_test.o $(LIB)
+# Static patterns, here and for fuzz targets: objects that only an implicit rule names are deleted after use.
+$(TESTS): %: %.o $(LIB)
 	$(CXX) $(LDFLAGS) -o $@ $^ $(TEST_LDLIBS) $(LDLIBS_ALL)
 
-# What the build was made of, for run.json; rewritten only when it changes.
-$(BUILD)/build_info.h: FORCE
+# What the build was made of, for run.json; rewritten only when it changes. The kernels' flags are what CFLAGS_ALL is
+# under the variables of their own, which the command line may still overrule.
+$(BUILD)/kernel_flags: FORCE
 	@mkdir -p $(@D)
-	@scripts/build-info "$(VERSION)" "$(CC)" "$(CFLAGS_ALL)" $@
+	@printf '%s\n' "$(CFLAGS_ALL)" >$@
+$(BUILD)/build_info.h: $(BUILD)/kernel_flags FORCE
+	@mkdir -p $(@D)
+	@scripts/build-info "$(VERSION)" "$(CC)" "$(CFLAGS_ALL)" "$$(cat $<)" $@
 $(BUILD)/scripts/front/environment.o: $(BUILD)/build_info.h
 # The style that the page carries is part of the program.
 $(BUILD)/reports/tools.o: reports/style.css
@@ -133,9 +138,10 @@ coverage:
 	gcovr --root . --object-directory build-coverage --exclude '.*_test\.c' --exclude '.*_fuzz\.c' --print-summary \
 	    --txt build-coverage/coverage.txt
 
-fuzzers: $(FUZZ_C:%.c=$(BUILD)/%)
+FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
+fuzzers: $(FUZZERS)
 
-$(BUILD)/%_fuzz: $(BUILD)/%_fuzz.o $(LIB)
+$(FUZZERS): %: %.o $(LIB)
 	$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_ALL)
 
 # The NEON kernels, and the portable ones beside them, run under qemu; the host's oracle judges what they wrote.

@@ -59,7 +59,8 @@ static int make_rows(void **state)
     static const char record[] =
         "{\"command_line\":\"tightrope verify --seed 7\",\"seed\":\"7\","
         "\"machine\":{\"cpu_model\":\"An <odd> CPU | model\",\"governor\":\"not available\"},"
-        "\"build\":{\"commit\":\"0123abc\",\"dirty\":false}}\n";
+        "\"build\":{\"commit\":\"0123abc\",\"dirty\":false,\"flags\":\"-O2\",\"kernel_flags\":"
+        "\"-O3\"}}\n";
     char hex[65], name[64];
     front_sha256(record, strlen(record), hex);
     snprintf(name, sizeof name, "%.16s.json", hex);
@@ -123,6 +124,7 @@ static void tells_what_the_rows_say(void **state)
     assert_contains(text, "Verification: 4 rows; 2 pass, 1 **fail**, 1 no contract.");
     assert_contains(text, "tightrope verify --seed 7");
     assert_contains(text, "An \\<odd\\> CPU \\| model");
+    assert_contains(text, "| flags, kernels | -O3 |\n| flags, all else | -O2 |");
     assert_contains(text, "| good | f32 | pass | 12 | 180 | 2.75 | 3 | 9 | 1 | 0.92 | 50 |");
     assert_contains(text, "| bad | f32 | **FAIL** (1) |");
     assert_contains(text, "a \\| b \\<script\\>"); /* no markup out of rows */
@@ -379,8 +381,10 @@ static void escapes_what_has_a_meaning(void **state)
 static void same_rows_same_bytes(void **state)
 {
     (void)state;
-    if (!report_tool_exists("gnuplot") || !report_tool_exists("pandoc"))
+    if (!report_tool_exists("gnuplot") || !report_tool_exists("pandoc")) {
+        print_message("# gnuplot or pandoc is not installed\n");
         skip();
+    }
     rope_error error = {""};
     const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv"), in_folder("stages.csv"),
                            in_folder("drift.csv")};

@@ -69,7 +69,9 @@ static void put_machine(FILE *out, const report_run *run)
     row(out, "commit", text_at(build, "commit"));
     row(out, "uncommitted changes", text_at(build, "dirty"));
     row(out, "compiler", text_at(build, "compiler"));
-    row(out, "flags", text_at(build, "flags"));
+    const char *kernel_flags = text_at(build, "kernel_flags"); /* "": a record older than the key */
+    row(out, "flags, kernels", kernel_flags);
+    row(out, *kernel_flags != '\0' ? "flags, all else" : "flags", text_at(build, "flags"));
     libraries(out, cJSON_GetObjectItemCaseSensitive(run->root, "libraries"));
     fputs("\n", out);
 }

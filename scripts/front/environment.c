@@ -99,6 +99,7 @@ static void add_build(cJSON *root)
     cJSON_AddBoolToObject(build, "dirty", BUILD_DIRTY);
     cJSON_AddStringToObject(build, "compiler", BUILD_COMPILER);
     cJSON_AddStringToObject(build, "flags", BUILD_CFLAGS);
+    cJSON_AddStringToObject(build, "kernel_flags", BUILD_KERNEL_CFLAGS);
 }
 
 static void add_libraries(cJSON *root)

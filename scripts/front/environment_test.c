@@ -53,7 +53,7 @@ static void holds_all_that_a_run_depends_on(void **state)
         {NULL, "schema_version"},   {NULL, "time_utc"},
         {NULL, "load_before"},      {NULL, "load_after"},
         {NULL, "duration_s"},       {"build", "commit"},
-        {"build", "compiler"},      {"build", "flags"},
+        {"build", "compiler"},      {"build", "kernel_flags"},
         {"libraries", "mpfr"},      {"libraries", "mpfi"},
         {"libraries", "benchmark"}, {"libraries", "csv"},
         {"machine", "cpu_model"},   {"machine", "microcode"},
@@ -63,6 +63,9 @@ static void holds_all_that_a_run_depends_on(void **state)
         assert_true(*string_at(root, keys[i][0], keys[i][1]) != '\0');
     cJSON *build = cJSON_GetObjectItemCaseSensitive(root, "build");
     assert_true(cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(build, "dirty")));
+    /* A flag that the Makefile gives to all but the kernels. */
+    assert_non_null(strstr(string_at(root, "build", "flags"), "-fno-tree-slp-vectorize"));
+    assert_null(strstr(string_at(root, "build", "kernel_flags"), "-fno-tree-slp-vectorize"));
     cJSON_Delete(root);
     front_run_free(&run);
 }
