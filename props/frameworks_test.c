@@ -102,7 +102,7 @@ static void judge_framework(const char *name, const char *command, const char *s
                             int expected_cases, int open_every)
 {
     if (command == NULL) {
-        print_message("# skipped: no %s, or this is not run from the source folder\n", name);
+        print_message("# %s is not installed, or this is not run from the source folder\n", name);
         skip();
     }
     strcpy(directory, "/tmp/frameworks_test_XXXXXX");

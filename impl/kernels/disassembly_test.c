@@ -38,6 +38,7 @@ static void kernels_hold_their_instructions(void **state)
 {
     (void)state;
 #if !defined(__x86_64__)
+    print_message("# no x86-64 CPU\n");
     skip();
 #endif
     if (system("command -v objdump >/dev/null 2>&1") != 0) {
