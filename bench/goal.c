@@ -1,6 +1,16 @@
 #include "bench/goal.h"
 
 #include <math.h>
+#include <string.h>
+
+size_t bench_goals_select(bench_goal *goals, size_t count, const char *text)
+{
+    size_t selected = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strstr(goals[i].name, text) != NULL)
+            goals[selected++] = goals[i];
+    return selected;
+}
 
 bool bench_goal_met(const bench_goal *g, bench_interval ratio)
 {

@@ -45,6 +45,9 @@ typedef struct bench_goal {
 /* All goals, malloc'ed; NULL when out of memory. */
 bench_goal *bench_goals_list(size_t *count);
 
+/* Moves the goals whose names contain a text to the front, in order; returns how many. */
+size_t bench_goals_select(bench_goal *goals, size_t count, const char *text);
+
 /* Whether the 95 % interval reaches the limit. One without ends reaches none. */
 bool bench_goal_met(const bench_goal *g, bench_interval ratio);
 

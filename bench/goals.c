@@ -169,14 +169,26 @@ static void write_goal(rows_writer *w, const bench_goal *g, bench_interval ratio
     rows_end(w);
 }
 
-bool bench_goals(const char *path, bool *all_met, rope_error *error)
+bool bench_goals(const char *path, const char *text, bool *all_met, rope_error *error)
 {
-    rows_writer *w = rows_create(path, "goal,figure,low,high,limit,met", error);
-    if (w == NULL)
-        return false;
     size_t count;
     bench_goal *goals = bench_goals_list(&count);
-    bool good = goals != NULL || rope_fail(error, "out of memory");
+    if (goals == NULL)
+        return rope_fail(error, "out of memory");
+    count = bench_goals_select(goals, count, text);
+    rows_writer *w = NULL;
+    if (count == 0)
+        rope_fail(error,
+                  "no goal's name contains '%.100s', expected a part of one, such as apply_half "
+                  "(docs/kernels.md)",
+                  text);
+    else
+        w = rows_create(path, "goal,figure,low,high,limit,met", error);
+    if (w == NULL) {
+        free(goals);
+        return false;
+    }
+    bool good = true;
     front_progress progress;
     front_progress_begin(&progress, "bench-goals", (double)count);
     *all_met = true;

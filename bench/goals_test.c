@@ -115,13 +115,36 @@ static void every_goal_can_be_measured(void **state)
     free(goals);
 }
 
+static void names_select(void **state)
+{
+    (void)state;
+    size_t count, expected = 0, selected;
+    bench_goal *goals = bench_goals_list(&count);
+    assert_non_null(goals);
+    assert_int_equal(bench_goals_select(goals, count, ""), count);
+    for (size_t i = 0; i < count; i++)
+        expected += strstr(goals[i].name, "half_d64") != NULL;
+    assert_in_range(expected, 2, count - 1);
+    selected = bench_goals_select(goals, count, "half_d64");
+    assert_int_equal(selected, expected);
+    for (size_t i = 0; i < selected; i++) {
+        assert_non_null(strstr(goals[i].name, "half_d64"));
+        assert_true(i == 0 || strcmp(goals[i].name, goals[i - 1].name) != 0);
+    }
+    assert_int_equal(bench_goals_select(goals, selected, "half_d64_"), expected);
+    assert_int_equal(bench_goals_select(goals, selected, "nothing"), 0);
+    free(goals);
+}
+
 static void unwritable_output_costs_no_measurement(void **state)
 {
     (void)state;
     bool all_met;
     rope_error error;
-    assert_false(bench_goals("no/such/folder.csv", &all_met, &error));
+    assert_false(bench_goals("no/such/folder.csv", "", &all_met, &error));
     assert_non_null(strstr(error.text, "no/such/folder.csv"));
+    assert_false(bench_goals("no/such/folder.csv", "nothing", &all_met, &error));
+    assert_non_null(strstr(error.text, "contains 'nothing'"));
 }
 
 int main(void)
@@ -130,6 +153,7 @@ int main(void)
         cmocka_unit_test(met_where_the_interval_reaches_the_limit),
         cmocka_unit_test(the_least_disturbed_attempt_counts),
         cmocka_unit_test(every_goal_can_be_measured),
+        cmocka_unit_test(names_select),
         cmocka_unit_test(unwritable_output_costs_no_measurement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

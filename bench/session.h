@@ -10,8 +10,9 @@
 /* As the command line gave them; NULL and empty: the default. */
 typedef struct bench_options {
     const char *kernels, *dtypes, *shapes, *level, *plugin, *csv, *seed_text;
+    const char *goals; /* what is in the names of the goals to measure; NULL: a usual run */
     front_values specs;
-    bool once, no_processes, goals;
+    bool once, no_processes;
     uint64_t seed;
     bool full;
 } bench_options;

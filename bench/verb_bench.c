@@ -149,7 +149,7 @@ static int run_goals(const bench_options *o)
 {
     rope_error error;
     bool all_met;
-    if (!bench_goals(o->csv != NULL ? o->csv : "", &all_met, &error))
+    if (!bench_goals(o->csv != NULL ? o->csv : "", o->goals, &all_met, &error))
         return front_usage("bench", "%s", error.text);
     return all_met ? FRONT_HOLDS : FRONT_FAILS;
 }
@@ -188,8 +188,10 @@ int verb_bench(int argc, char **argv)
          .help = "leave out the cold starts that hyperfine times",
          .flag = &o.no_processes},
         {.name = "goals",
-         .help = "the goals of speed alone: goal,figure,low,high,limit,met",
-         .flag = &o.goals},
+         .argument = "[TEXT]",
+         .help = "the goals of speed alone, or those whose names contain TEXT: "
+                 "goal,figure,low,high,limit,met",
+         .value = &o.goals},
         {.name = "once",
          .help = "one plan and apply and no output: what the cold starts time",
          .flag = &o.once},
@@ -207,7 +209,7 @@ int verb_bench(int argc, char **argv)
         return front_usage("bench", "unknown level '%s', expected quick or full", o.level);
     if (o.seed_text != NULL && !front_uint64(o.seed_text, "seed", &o.seed, &error))
         return front_usage("bench", "%s", error.text);
-    if (o.goals)
+    if (o.goals != NULL)
         return run_goals(&o);
     if (bench_session_new(&s, &o, &error))
         status = o.once ? run_once(&s, &o) : run_bench(&s, &o, argc, argv);

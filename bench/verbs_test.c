@@ -102,6 +102,9 @@ static void bench_refuses_what_it_cannot_time(void **state)
     refuses("bench --spec head_dim=7,base=10000,pairing=half", "7");
     refuses("bench --plugin none.so", "none.so");
     refuses("bench --once --kernel alibi", "--once takes rotation kernels");
+    refuses("bench --goals=nothing --csv=goals.csv", "no goal's name contains 'nothing', expected");
+    assert_false(exists("goals.csv"));
+    refuses("bench --goals=", "goals");
 }
 
 /* What cannot be written shows before the work, and nothing is left behind. */
