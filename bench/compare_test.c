@@ -190,6 +190,14 @@ static void picks_say_what_is_not_known(void **state)
     b = a;
     b.run[0] = 'q';
     assert_false(bench_same_source(&a, &b));
+    b = a;
+    b.file = "g"; /* a copy of the rows */
+    assert_true(bench_same_run(&a, &b));
+    bench_source nameless = a;
+    nameless.run[0] = b.run[0] = '\0';
+    assert_false(bench_same_run(&nameless, &b)); /* who knows */
+    b.file = NULL;                               /* timed here and now */
+    assert_false(bench_same_run(&a, &b));
 }
 
 static void sums_up_kernels(void **state)

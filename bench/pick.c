@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "impl/registry.h"
+#include "scripts/front/environment.h"
 
 typedef struct {
     const rope_kernel *kernel;
@@ -73,28 +74,66 @@ static int fit(const rows_table *table, size_t row, const bench_candidate *candi
            2 * (strcmp(field(table, row, "in_place"), "yes") == 0);
 }
 
-static void take_time(bench_candidate *candidate, const char *file, const rows_table *table,
-                      size_t row)
+static bench_source source_of(const char *file, const rows_table *table, size_t row, int fit)
 {
-    bench_source *s = &candidate->source;
-    candidate->ns = number(table, row, "ns_per_element");
-    candidate->ns_low = number(table, row, "ns_ci_low");
-    candidate->ns_high = number(table, row, "ns_ci_high");
-    *s = (bench_source){.file = file,
-                        .line = rows_line(table, row),
-                        .tokens = (int64_t)number(table, row, "tokens"),
-                        .heads = (int64_t)number(table, row, "heads"),
-                        .in_place = strcmp(field(table, row, "in_place"), "yes") == 0};
-    snprintf(s->spec, sizeof s->spec, "%s", field(table, row, "spec"));
-    snprintf(s->run, sizeof s->run, "%s", field(table, row, "run"));
+    bench_source s = {.file = file,
+                      .line = rows_line(table, row),
+                      .tokens = (int64_t)number(table, row, "tokens"),
+                      .heads = (int64_t)number(table, row, "heads"),
+                      .in_place = strcmp(field(table, row, "in_place"), "yes") == 0,
+                      .fit = fit};
+    snprintf(s.spec, sizeof s.spec, "%s", field(table, row, "spec"));
+    snprintf(s.run, sizeof s.run, "%s", field(table, row, "run"));
+    return s;
+}
+
+/* What the record of the run says: whether its floors drifted, and when it was made. */
+static void read_standing(bench_source *s)
+{
+    char floors[256];
+    s->drifted = front_run_fact(s->file, s->run, "notes", "floors", floors, sizeof floors) &&
+                 strncmp(floors, "drifted", 7) == 0;
+    front_run_fact(s->file, s->run, NULL, "time_utc", s->made_utc, sizeof s->made_utc);
+}
+
+/* Whether the time of `next` is to be taken instead; times of one run and fit: the first stands. */
+static bool replaces(const bench_source *next, const bench_source *now)
+{
+    if (next->fit != now->fit)
+        return next->fit > now->fit;
+    if (bench_same_run(next, now))
+        return false;
+    if (next->drifted != now->drifted)
+        return now->drifted;
+    return strcmp(next->made_utc, now->made_utc) > 0; /* 2026-01-31T12:00:00Z sorts as text */
+}
+
+static void offer_time(bench_candidate *candidate, bench_source *next, const rows_table *table,
+                       size_t row)
+{
+    bench_source *now = &candidate->source;
+    bool timed = candidate->ns > 0, other = timed && !bench_same_run(next, now);
+    bool preferred = other || now->preferred;
+    if (timed && !other && next->fit <= now->fit)
+        return;
+    if (timed && !other) {
+        next->drifted = now->drifted;
+        memcpy(next->made_utc, now->made_utc, sizeof next->made_utc);
+    } else
+        read_standing(next);
+    if (!timed || replaces(next, now)) {
+        candidate->ns = number(table, row, "ns_per_element");
+        candidate->ns_low = number(table, row, "ns_ci_low");
+        candidate->ns_high = number(table, row, "ns_ci_high");
+        *now = *next;
+    }
+    now->preferred = preferred;
 }
 
 void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
                                rope_dtype dtype, int64_t last, const char *file,
                                const rows_table *table)
 {
-    int best = 0;
-    bool timed = candidate->ns > 0;
     for (size_t r = 0; r < table->rows; r++) {
         int here = fit(table, r, candidate, problem, dtype);
         if (here > 0 && strcmp(field(table, r, "verdict"), "fail") == 0)
@@ -102,10 +141,10 @@ void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *
                      field(table, r, "reason"));
         if (here > 0 && !(number(table, r, "last_position") > (double)last))
             candidate->max_error_u = fmax(candidate->max_error_u, number(table, r, "max_error_u"));
-        if (here <= best || timed)
-            continue;
-        best = here;
-        take_time(candidate, file, table, r);
+        if (here > 0) {
+            bench_source next = source_of(file, table, r, here);
+            offer_time(candidate, &next, table, r);
+        }
     }
 }
 
@@ -140,9 +179,15 @@ bool bench_is_faster(const bench_candidate *one, const bench_candidate *other)
     return one->ns_high < other->ns_low;
 }
 
+bool bench_same_run(const bench_source *a, const bench_source *b)
+{
+    if (a->file == NULL || b->file == NULL)
+        return a->file == b->file;
+    return strcmp(a->run, b->run) == 0 && (a->run[0] != '\0' || strcmp(a->file, b->file) == 0);
+}
+
 bool bench_same_source(const bench_source *a, const bench_source *b)
 {
-    return (a->file == NULL) == (b->file == NULL) && strcmp(a->spec, b->spec) == 0 &&
-           strcmp(a->run, b->run) == 0 && a->tokens == b->tokens && a->heads == b->heads &&
-           a->in_place == b->in_place;
+    return bench_same_run(a, b) && strcmp(a->spec, b->spec) == 0 && a->tokens == b->tokens &&
+           a->heads == b->heads && a->in_place == b->in_place;
 }

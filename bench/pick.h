@@ -19,6 +19,10 @@ typedef struct bench_source {
     char spec[256], run[24];
     int64_t tokens, heads;
     bool in_place;
+    int fit;           /* how well the row answers the question, higher is better */
+    bool drifted;      /* the record of the run says so of its floors */
+    bool preferred;    /* another run times the kernel too */
+    char made_utc[40]; /* of the run; "": not known */
 } bench_source;
 
 /* A candidate and what speaks for or against it. */
@@ -34,8 +38,9 @@ typedef struct bench_candidate {
 /* Fills in the time (and the error, where positions reach no further than last) from rows of bench:
  * of the kernel, dtype and pairing, mode apply, of the spec itself where there is one, else of one
  * of the same head_dim; the shape with 512 tokens where there is one. A failed row is a reason. Of
- * several tables the first with a time gives it, and all give their errors. file: the table's, for
- * the source; kept by pointer. */
+ * several runs (in one table or several calls) the best fit gives the time, among equals one whose
+ * floors did not drift, then the newest, then the first; all give their errors. file: the table's,
+ * for the source and the records beside it; kept by pointer. */
 void bench_candidate_from_rows(bench_candidate *candidate, const bench_problem *problem,
                                rope_dtype dtype, int64_t last, const char *file,
                                const rows_table *table);
@@ -53,7 +58,10 @@ int bench_runner_up(const bench_candidate *candidates, size_t count, int best);
  * false. */
 bool bench_is_faster(const bench_candidate *one, const bench_candidate *other);
 
-/* Whether two times are of the same spec, shape, place and run, so that they can be compared. */
+bool bench_same_run(const bench_source *a, const bench_source *b);
+
+/* Whether two times are of the same spec, shape, place and run, so that they can be compared (where
+ * that run's floors did not drift). */
 bool bench_same_source(const bench_source *a, const bench_source *b);
 
 #endif

@@ -33,13 +33,27 @@ static void write_source(rows_writer *w, const bench_candidate *c)
     rows_text(w, record);
 }
 
+/* What the record of its run says of the floors: "drifted: ...", "steady: ...", or nothing. */
+static void floors_of(const bench_source *s, char *text, size_t size)
+{
+    *text = '\0';
+    if (s->file != NULL)
+        front_run_fact(s->file, s->run, "notes", "floors", text, size);
+}
+
+/* Whether two times may be ranked. */
+static bool can_compare(const bench_candidate *a, const bench_candidate *b)
+{
+    return bench_same_source(&a->source, &b->source) && !a->source.drifted;
+}
+
 bool bench_pick_write_csv(const char *path, const bench_candidate *list, size_t count, int best,
                           rope_error *error)
 {
     rows_writer *w = rows_create(path,
                                  "kernel,picked,contract_u,max_error_u,ns_per_element,ns_ci_low,"
                                  "ns_ci_high,reason,file,line,spec,tokens,heads,in_place,run,"
-                                 "record,faster_than_it",
+                                 "record,faster_than_it,floors",
                                  error);
     if (w == NULL)
         return false;
@@ -54,7 +68,12 @@ bool bench_pick_write_csv(const char *path, const bench_candidate *list, size_t 
         rows_text(w, list[i].reason);
         write_source(w, &list[i]);
         bool other = best >= 0 && (int)i != best && list[i].reason[0] == '\0';
-        rows_text(w, !other ? "" : bench_is_faster(&list[best], &list[i]) ? "yes" : "not known");
+        bool known =
+            other && bench_is_faster(&list[best], &list[i]) && can_compare(&list[best], &list[i]);
+        rows_text(w, !other ? "" : known ? "yes" : "not known");
+        char floors[256];
+        floors_of(&list[i].source, floors, sizeof floors);
+        rows_text(w, floors);
         rows_end(w);
     }
     return rows_commit(w, error);
@@ -67,29 +86,48 @@ static void print_source(const bench_source *s, rope_dtype dtype)
         printf("timed on %s line %zu: ", s->file, s->line);
     else
         printf("timed now: ");
-    printf("%s %s %lldx%lld%s%s%s\n", s->spec, rope_dtype_name(dtype), (long long)s->tokens,
+    printf("%s %s %lldx%lld%s%s%s%s\n", s->spec, rope_dtype_name(dtype), (long long)s->tokens,
            (long long)s->heads, s->in_place ? " in place" : "", s->run[0] != '\0' ? ", run " : "",
-           s->run);
+           s->run, s->preferred ? ", preferred to another run's" : "");
 }
 
-/* Each run once: what it was made with. */
+static const char *run_name(const bench_source *s)
+{
+    return s->file == NULL ? "now" : s->run[0] != '\0' ? s->run : "without name";
+}
+
+/* Whether it is the first of the list that is timed in its run. */
+static bool is_first_of_run(const bench_candidate *list, size_t i)
+{
+    bool first = list[i].reason[0] == '\0';
+    for (size_t j = 0; j < i && first; j++)
+        first = list[j].reason[0] != '\0' || !bench_same_run(&list[j].source, &list[i].source);
+    return first;
+}
+
+/* Each run once: what it was made with; then what keeps its times, or those of several runs, from
+ * being ranked. */
 static void print_records(const bench_candidate *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const bench_source *s = &list[i].source;
-        bool first = list[i].reason[0] == '\0';
-        for (size_t j = 0; j < i && first; j++)
-            first = list[j].reason[0] != '\0' || strcmp(list[j].source.run, s->run) != 0;
-        if (!first)
-            continue;
-        char record[256];
-        record_of(s, record, sizeof record);
-        printf("run %s: %s\n",
-               s->file == NULL     ? "now"
-               : s->run[0] != '\0' ? s->run
-                                   : "without name",
-               record);
-    }
+    char text[256], runs[128] = "";
+    int different = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_first_of_run(list, i)) {
+            record_of(&list[i].source, text, sizeof text);
+            printf("run %s: %s\n", run_name(&list[i].source), text);
+            size_t used = strlen(runs);
+            snprintf(runs + used, sizeof runs - used, "%s%s", different++ ? ", " : "",
+                     run_name(&list[i].source));
+        }
+    if (different > 1)
+        printf("note: the times are of %d runs (%s): the machine may have been faster in one than "
+               "in another\n",
+               different, runs);
+    for (size_t i = 0; i < count; i++)
+        if (is_first_of_run(list, i) && list[i].source.drifted) {
+            floors_of(&list[i].source, text, sizeof text);
+            printf("note: run %s, floors %s\n", run_name(&list[i].source), text);
+        }
 }
 
 /* What keeps the fastest from being it for certain. */
@@ -103,7 +141,12 @@ static void print_doubts(const bench_candidate *list, size_t count, int best)
         printf("note: the intervals of %s and %s overlap: which of them is faster is not known\n",
                a->kernel->name, b->kernel->name);
     if (!bench_same_source(&a->source, &b->source))
-        printf("note: %s and %s were not timed on the same spec, shape, place and run\n",
+        printf("note: %s and %s were not timed on the same spec, shape, place and run: the ranking "
+               "between them is uncertain\n",
+               a->kernel->name, b->kernel->name);
+    else if (a->source.drifted)
+        printf("note: the floors of the run that timed %s and %s drifted: the ranking between them "
+               "is uncertain\n",
                a->kernel->name, b->kernel->name);
 }
 

@@ -163,7 +163,10 @@ int verb_pick(int argc, char **argv)
     int status = front_parse(
         argc, argv, "pick --spec S --dtype T --max-position N --max-error U [BENCH.csv...]",
         "The fastest kernel whose contract keeps an error budget; times from "
-        "rows of bench, or measured here and now.",
+        "rows of bench, or measured here and now.\n"
+        "Where several runs time a kernel, the row nearest the question counts (spec, then 512 "
+        "tokens,\nthen in place); among equals one of a run whose floors did not drift, then of "
+        "the newest run,\nthen of the first file. Notes say where times must not be ranked.",
         options, &q.rows);
     rope_error error;
     if (status == -1) {

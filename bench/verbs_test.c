@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "scripts/front/environment.h"
 #include "scripts/front/rows.h"
 
 #define SPEC "--spec head_dim=8,base=10000,pairing=half "
@@ -286,6 +287,85 @@ static void pick_goes_by_the_rows(void **state)
          "\"does not take the pairing interleaved\"");
 }
 
+/* A record as bench writes it, of a run that is named by its hash. */
+static void record(char run[17], const char *floors, const char *time)
+{
+    char text[256], hex[65], name[32];
+    snprintf(text, sizeof text, "{\"time_utc\":\"%s\",\"notes\":{\"floors\":\"%s\"}}\n", time,
+             floors);
+    front_sha256(text, strlen(text), hex);
+    snprintf(run, 17, "%.16s", hex);
+    snprintf(name, sizeof name, "%s.json", run);
+    write_file(name, text, false);
+}
+
+/* Two kernels of one run each, or both of one. */
+static void timed_rows(const char *name, const char *lookup_run, const char *lookup_ns,
+                       const char *scalar_run, const char *scalar_ns)
+{
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "run,kernel,pairing,dtype,spec,head_dim,tokens,heads,mode,in_place,last_position,"
+        "ns_per_element,ns_ci_low,ns_ci_high,max_error_u,verdict,reason\n"
+        "%s,lookup,half,f32,\"head_dim=8,base=10000,pairing=half\",8,512,32,apply,no,127,%s,%s,"
+        "%s,1.5,pass,\n"
+        "%s,scalar,half,f32,\"head_dim=8,base=10000,pairing=half\",8,512,32,apply,no,127,%s,%s,"
+        "%s,1.5,pass,\n",
+        lookup_run, lookup_ns, lookup_ns, lookup_ns, scalar_run, scalar_ns, scalar_ns, scalar_ns);
+    write_file(name, text, false);
+}
+
+static void lacks(const char *arguments, const char *text)
+{
+    char output[1 << 14];
+    assert_int_equal(run("", arguments, output, sizeof output), 0);
+    if (strstr(output, text) != NULL)
+        fail_msg("%s: '%s' in: %s", arguments, text, output);
+}
+
+/* Times of a run that drifted, or of several runs, are no ranking, and pick says so. */
+static void pick_doubts_what_cannot_be_ranked(void **state)
+{
+    (void)state;
+    char steady[17], later[17], drifted[17], text[256];
+#define LARGE PICK "--max-error 100000 "
+#define UNCERTAIN "the ranking between them is uncertain"
+    record(steady, "steady: 1.01", "2026-01-02T00:00:00Z");
+    record(later, "steady: 1.01", "2026-01-03T00:00:00Z");
+    record(drifted, "drifted: a floor took 1.5 times as long", "2026-01-04T00:00:00Z");
+    timed_rows("steady.csv", steady, "2", steady, "1");
+    timed_rows("later.csv", later, "4", later, "3");
+    timed_rows("drifted.csv", drifted, "0.2", drifted, "0.1");
+    timed_rows("both.csv", steady, "2", later, "1");
+    timed_rows("nameless.csv", "", "4", "", "3");
+    ends(0, "", LARGE "steady.csv", "scalar\n");
+    lacks(LARGE "steady.csv", "note:");
+    snprintf(text, sizeof text, "\nnote: run %s, floors drifted: a floor took 1.5 times as long\n",
+             drifted);
+    ends(0, "", LARGE "drifted.csv", text);
+    ends(0, "", LARGE "drifted.csv", "scalar and lookup drifted: " UNCERTAIN);
+    ends(0, "", LARGE "--csv drifted.csv", "\"not known\",\"drifted: a floor took");
+    snprintf(text, sizeof text, "\nnote: the times are of 2 runs (%s, %s): the machine", later,
+             steady);
+    ends(0, "", LARGE "both.csv", text);
+    ends(0, "", LARGE "both.csv", "place and run: " UNCERTAIN);
+    ends(0, "", LARGE "--csv both.csv", "\"not known\",\"steady");
+    ends(0, "", LARGE "--csv steady.csv", "\"yes\",\"steady");
+    /* The same kernels twice: steady before drifted, then the newest, in whatever order. */
+    ends(0, "", LARGE "drifted.csv steady.csv", "1 ns per element");
+    ends(0, "", LARGE "steady.csv drifted.csv", "1 ns per element");
+    lacks(LARGE "drifted.csv steady.csv", "note:");
+    ends(0, "", LARGE "steady.csv later.csv", "3 ns per element");
+    ends(0, "", LARGE "later.csv steady.csv drifted.csv", "3 ns per element");
+    ends(0, "", LARGE "later.csv steady.csv", ", preferred to another run's\n");
+    lacks(LARGE "later.csv later.csv", "preferred");
+    /* A run without a record counts as the oldest; of two such the first file's stands. */
+    ends(0, "", LARGE "nameless.csv steady.csv", "1 ns per element");
+    ends(0, "", LARGE "nameless.csv rows.csv", "3 ns per element");
+    ends(0, "", LARGE "rows.csv nameless.csv", "1 ns per element");
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -320,6 +400,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(compare_tells_slower_from_noise),
         cmocka_unit_test(pick_names_what_is_wrong),
         cmocka_unit_test(pick_goes_by_the_rows),
+        cmocka_unit_test(pick_doubts_what_cannot_be_ranked),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

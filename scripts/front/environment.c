@@ -239,21 +239,35 @@ static char *read_record(const char *csv, const char *run, size_t *size)
     return text;
 }
 
-static const char *fact(const cJSON *root, const char *group, const char *name)
+/* NULL where there is none. */
+static const char *find_fact(const cJSON *root, const char *group, const char *name)
 {
     const cJSON *in = group != NULL ? cJSON_GetObjectItemCaseSensitive(root, group) : root;
-    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(in, name));
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(in, name));
+}
+
+static const char *fact(const cJSON *root, const char *group, const char *name)
+{
+    const char *value = find_fact(root, group, name);
     return value != NULL ? value : MACHINE_UNKNOWN;
 }
 
-bool front_run_summary(const char *csv, const char *run, char *text, size_t size)
+/* NULL where it is not there or not what the run was named for; free with cJSON_Delete. */
+static cJSON *parse_record(const char *csv, const char *run)
 {
     size_t length;
     char hex[65], *record = read_record(csv, run, &length);
     if (record == NULL)
-        return false;
+        return NULL;
     front_sha256(record, length, hex);
     cJSON *root = strncmp(hex, run, 16) == 0 ? cJSON_Parse(record) : NULL;
+    free(record);
+    return root;
+}
+
+bool front_run_summary(const char *csv, const char *run, char *text, size_t size)
+{
+    cJSON *root = parse_record(csv, run);
     if (root != NULL)
         snprintf(text, size, "commit %.12s%s, %.100s, %.40s", fact(root, "build", "commit"),
                  cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(
@@ -263,8 +277,17 @@ bool front_run_summary(const char *csv, const char *run, char *text, size_t size
                  fact(root, "machine", "cpu_model"), fact(root, NULL, "time_utc"));
     bool good = root != NULL;
     cJSON_Delete(root);
-    free(record);
     return good;
+}
+
+bool front_run_fact(const char *csv, const char *run, const char *group, const char *name,
+                    char *text, size_t size)
+{
+    cJSON *root = parse_record(csv, run);
+    const char *value = find_fact(root, group, name);
+    snprintf(text, size, "%s", value != NULL ? value : "");
+    cJSON_Delete(root);
+    return value != NULL;
 }
 
 void front_here_summary(char *text, size_t size)

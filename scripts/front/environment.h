@@ -41,6 +41,10 @@ void front_run_free(front_run *run);
 /* "commit HASH, CPU, time" from the record <run>.json in the folder of a file of rows. False where
  * it is not there, cannot be read, or is not what the run was named for. */
 bool front_run_summary(const char *csv, const char *run, char *text, size_t size);
+/* A text of that record: the member `name` of the object `group` ("notes"), or of the record itself
+ * where group is NULL. False, and "", also where there is none. */
+bool front_run_fact(const char *csv, const char *run, const char *group, const char *name,
+                    char *text, size_t size);
 /* "commit HASH, CPU" of this build on this machine. */
 void front_here_summary(char *text, size_t size);
 

@@ -92,11 +92,18 @@ static void is_written_under_its_name(void **state)
     assert_int_equal(strncmp(here, "commit ", 7), 0);
     assert_memory_equal(summary, here, strlen(here)); /* and then the time */
     assert_memory_equal(summary + strlen(here), ", 2", 3);
+    assert_true(front_run_fact(csv, run.id, NULL, "time_utc", here, sizeof here));
+    assert_string_equal(here, strrchr(summary, ' ') + 1);
+    assert_true(front_run_fact(csv, run.id, "build", "commit", here, sizeof here));
+    assert_memory_equal(here, summary + strlen("commit "), 12);
+    assert_false(front_run_fact(csv, run.id, "notes", "weather", here, sizeof here));
+    assert_string_equal(here, "");
     assert_false(front_run_summary(csv, "0123456789abcdef", summary, sizeof summary));
     FILE *record = fopen(path, "a"); /* another run's, then */
     assert_non_null(record);
     assert_true(fputc(' ', record) == ' ' && fclose(record) == 0);
     assert_false(front_run_summary(csv, run.id, summary, sizeof summary));
+    assert_false(front_run_fact(csv, run.id, NULL, "time_utc", here, sizeof here));
     assert_int_equal(unlink(path), 0);
     assert_false(front_run_summary(csv, run.id, summary, sizeof summary));
     assert_true(front_run_write_beside(&run, "/dev/null", &error)); /* and nothing in /dev */
