@@ -51,6 +51,26 @@ static void print_table(const bench_session *s)
     }
 }
 
+/* Where rows went to a file: one line that says so, of how many and what came of them; not
+ * on standard output, which FILE may name too. */
+static void print_closing(const bench_session *s, const char *csv)
+{
+    static const bench_verdict worst[] = {BENCH_FAIL, BENCH_NO_CONTRACT, BENCH_SKIP, BENCH_PASS};
+    size_t counts[4] = {0};
+    for (size_t i = 0; i < s->count; i++)
+        counts[s->results[i].verdict]++;
+    for (size_t i = 0; i < s->encoding_count; i++)
+        counts[s->encoding_results[i].verdict]++;
+    fprintf(stderr, "%zu rows written to %s", s->count + s->encoding_count, csv);
+    const char *separator = ": ";
+    for (int v = 0; v < 4; v++)
+        if (counts[worst[v]] > 0) {
+            fprintf(stderr, "%s%zu %s", separator, counts[worst[v]], bench_verdict_name(worst[v]));
+            separator = ", ";
+        }
+    fputc('\n', stderr);
+}
+
 /* Writes the record of the run beside the rows, then the rows; w is gone afterwards. */
 static bool write_rows(const bench_session *s, const bench_options *o, front_run *run,
                        rows_writer *w, rope_error *error)
@@ -93,7 +113,9 @@ static bool measure(bench_session *s, const bench_options *o, front_run *run, ro
     }
     if (w != NULL)
         good = write_rows(s, o, run, w, error);
-    else
+    if (good && w != NULL && *o->csv != '\0' && strcmp(o->csv, "-") != 0)
+        print_closing(s, o->csv);
+    if (w == NULL)
         print_table(s);
     fprintf(stderr, "floors %s\n", drift);
     return good;

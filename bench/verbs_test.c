@@ -47,6 +47,14 @@ static void ends(int expected, const char *before, const char *arguments, const 
                  output);
 }
 
+static void lacks(const char *arguments, const char *text)
+{
+    char output[1 << 14];
+    assert_int_equal(run("", arguments, output, sizeof output), 0);
+    if (strstr(output, text) != NULL)
+        fail_msg("%s: '%s' in: %s", arguments, text, output);
+}
+
 /* One line, and no more. */
 static void refuses(const char *arguments, const char *text)
 {
@@ -117,6 +125,14 @@ static void bench_writes_all_or_nothing(void **state)
     ends(2, "", ONE "--no-processes --csv=/dev/full", "/dev/full");
     ends(0, "", ONE "--no-processes --csv=one.csv", "floors");
     rows_table t = read_rows("one.csv");
+    char closing[128];
+    snprintf(closing, sizeof closing, "%zu rows written to two.csv: %zu pass\n", t.rows, t.rows);
+    ends(0, "", ONE "--no-processes --csv=two.csv", closing);
+    lacks(ONE "--no-processes --csv", "rows written");
+    lacks(ONE "--no-processes --csv=-", "rows written");
+    ends(0, "",
+         "bench --kernel lookup --dtype f16 --shape 1x8 " SPEC "--no-processes --csv=two.csv",
+         "1 rows written to two.csv: 1 skip\n");
     char record[64];
     assert_true(t.rows > 0);
     snprintf(record, sizeof record, "%.40s.json", rows_field(&t, 0, rows_column(&t, "run")));
@@ -314,14 +330,6 @@ static void timed_rows(const char *name, const char *lookup_run, const char *loo
         "%s,1.5,pass,\n",
         lookup_run, lookup_ns, lookup_ns, lookup_ns, scalar_run, scalar_ns, scalar_ns, scalar_ns);
     write_file(name, text, false);
-}
-
-static void lacks(const char *arguments, const char *text)
-{
-    char output[1 << 14];
-    assert_int_equal(run("", arguments, output, sizeof output), 0);
-    if (strstr(output, text) != NULL)
-        fail_msg("%s: '%s' in: %s", arguments, text, output);
 }
 
 /* Times of a run that drifted, or of several runs, are no ranking, and pick says so. */
