@@ -181,3 +181,15 @@ int64_t prop_count_usual(const prop_subject *s, int64_t main, int64_t usual, int
     int64_t count = s->weight == PROP_MAIN ? main : s->weight == PROP_USUAL ? usual : light;
     return s->level == PROP_QUICK ? count : 8 * count;
 }
+
+enum { LONG_PAIRS = 256, SHORT_PAIRS = 8 };
+
+bool prop_long_row(const prop_subject *s)
+{
+    return s->frequencies->pairs >= LONG_PAIRS;
+}
+
+bool prop_many_rows(const prop_subject *s, int64_t index)
+{
+    return (index + (s->frequencies->pairs <= SHORT_PAIRS)) % 2 == 1;
+}

@@ -73,4 +73,11 @@ bool prop_generate_usual(const prop_subject *s, const prop_property *property, i
 /* Number of cases by the weight of the spec and the level. */
 int64_t prop_count_usual(const prop_subject *s, int64_t main, int64_t usual, int64_t light);
 
+/* Where the shape decides, as in kernels with one path for few or short rows and another for the
+ * others. Whether a spec of the lightest weight has rows long enough to be worth a case. */
+bool prop_long_row(const prop_subject *s);
+/* Whether case `index` has many tokens and heads: every other one, the first where rows are short.
+ */
+bool prop_many_rows(const prop_subject *s, int64_t index);
+
 #endif

@@ -11,6 +11,9 @@
  * A kernel that keeps B out by a lock is within its rights: A waits a while (less than the time
  * limit, which B may spin away) and goes on.
  *
+ * Small shapes, one of many tokens and heads, and rows of many pairs: scratch memory may be on the
+ * stack for some and static for others.
+ *
  * Kills scratch memory that calls share, in the process or in the plan. */
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +29,8 @@
 #include "props/judge.h"
 #include "props/resources.h"
 
-enum { TOKENS = 4, HEADS = 3, LONGEST_WAIT_S = 1, USUAL_WAIT_MS = 10 };
+enum { TOKENS = 4, HEADS = 3, MANY_TOKENS = 17, MANY_HEADS = 9 };
+enum { LONGEST_WAIT_S = 1, USUAL_WAIT_MS = 10 };
 
 /* Rows apart, each from the beginning of a page. */
 typedef struct {
@@ -78,6 +82,13 @@ static void load(const prop_case *c, const rows *r, const void *packed, size_t b
     size_t count = (size_t)(c->x.tokens * c->x.heads), row = bytes / count;
     for (size_t i = 0; i < count; i++)
         memcpy(r->data + i * r->slot, (const char *)packed + i * row, row);
+}
+
+static void spoil(const prop_case *c, const rows *r, size_t bytes)
+{
+    size_t count = (size_t)(c->x.tokens * c->x.heads);
+    for (size_t i = 0; i < count; i++)
+        memset(r->data + i * r->slot, 0xff, bytes / count); /* NaN in every dtype */
 }
 
 static void store(const prop_case *c, const rows *r, void *packed, size_t bytes)
@@ -185,9 +196,9 @@ static void reload(const prop_case *c, const rows *t, const prop_work *w, bool i
 {
     load(c, &t[in_place ? A_Y : A_X], w->x[0], w->bytes);
     load(c, &t[B_X], w->x[1], w->bytes);
-    memset(t[B_Y].data, 0xff, t[B_Y].bytes);
+    spoil(c, &t[B_Y], w->bytes);
     if (!in_place)
-        memset(t[A_Y].data, 0xff, t[A_Y].bytes);
+        spoil(c, &t[A_Y], w->bytes);
 }
 
 static void together(const prop_subject *s, const prop_case *c, prop_work *w, const rope_plan *plan,
@@ -224,17 +235,19 @@ static void together(const prop_subject *s, const prop_case *c, prop_work *w, co
 
 static int64_t count(const prop_subject *s)
 {
-    return prop_count_usual(s, 2, 1, 0);
+    return prop_count_usual(s, 2, 1, prop_long_row(s));
 }
 
 /* Every other case, or spec, is in place where the kernel may be. */
 static bool generate(const prop_subject *s, int64_t index, prop_case *c)
 {
     uint64_t h = prop_hash(s->seed, (uint64_t)index, 27);
-    if (!prop_case_new(c, &prop_concurrent_property, s, TOKENS, HEADS, 1))
+    bool many = prop_many_rows(s, index);
+    if (!prop_case_new(c, &prop_concurrent_property, s, many ? MANY_TOKENS : TOKENS,
+                       many ? MANY_HEADS : HEADS, 1))
         return false;
     int64_t start = prop_random_position(h);
-    for (int64_t t = 0; t < TOKENS; t++)
+    for (int64_t t = 0; t < c->x.tokens; t++)
         for (uint32_t a = 0; a < c->axes; a++)
             prop_case_list(c, 0)[t * c->axes + a] = start + 7 * t + (int64_t)a * 3;
     c->in_place = (index + s->spec->rotary_dim / 4) % 2 == 1 &&

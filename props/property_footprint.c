@@ -14,16 +14,27 @@
 #include "props/judge.h"
 #include "props/resources.h"
 
+enum { MANY_TOKENS = 40, MANY_HEADS = 9 };
 enum { TIMES = 2 }; /* a leak shows every time; what a cache keeps shows once */
 
 static int64_t count(const prop_subject *s)
 {
-    return prop_count_usual(s, 1, 1, 0);
+    return prop_count_usual(s, 2, 1, prop_long_row(s));
 }
 
+/* Scratch memory may be on the stack for a few rows and short ones only. */
 static bool generate(const prop_subject *s, int64_t index, prop_case *c)
 {
-    return prop_generate_usual(s, &prop_footprint_property, index, 25, 1, c);
+    if (!prop_many_rows(s, index))
+        return prop_generate_usual(s, &prop_footprint_property, index, 25, 1, c);
+    if (!prop_case_new(c, &prop_footprint_property, s, MANY_TOKENS, MANY_HEADS, 1))
+        return false;
+    prop_case_arrange(s, c, 0);
+    c->seed = prop_hash(s->seed, (uint64_t)index, 25);
+    for (int64_t t = 0; t < MANY_TOKENS; t++)
+        for (uint32_t a = 0; a < c->axes; a++)
+            prop_case_list(c, 0)[t * c->axes + a] = 3 * t + a;
+    return true;
 }
 
 static void check(const prop_subject *s, const prop_case *c, bool holds, prop_sheet *sheet)

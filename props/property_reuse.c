@@ -21,8 +21,8 @@ static int64_t count(const prop_subject *s)
 /* ---- reuse ---- */
 
 /* More than a call counter of 8 bits lasts. */
-enum { OTHER_ALL, OTHER_FREQUENCIES, OTHER_FACTOR, OTHERS };
-enum { MANY_CALLS = 321 }; /* a multiple of OTHERS */
+enum { OTHER_ALL, OTHER_FREQUENCIES, OTHER_FACTOR, OTHER_GEOMETRY, OTHERS };
+enum { MANY_CALLS = 324 }; /* a multiple of OTHERS */
 
 static bool generate_reuse(const prop_subject *s, int64_t index, prop_case *c)
 {
@@ -53,17 +53,34 @@ typedef struct {
     rope_frequencies frequencies;
     rope_spec spec;
     prop_subject subject;
+    prop_case c; /* owns nothing */
+    prop_work w; /* y[ALONE]: the other's results before there was an A */
     double *halves;
+    bool used; /* ALONE is there */
 } other_subject;
+enum { ALONE = 0, BESIDE = 1, SINGLE = 2 };
 
-static bool other_new(const prop_subject *s, int which, other_subject *o)
+/* The same pairs at another place of a longer row; a multiple of any vector's width. */
+static void other_geometry(other_subject *o)
 {
+    enum { MORE = 32 };
+    o->spec.rotary_offset += MORE;
+    o->spec.head_dim += 3 * MORE;
+    o->c.x.head_dim = o->c.y.head_dim = o->spec.head_dim;
+    for (int i = 0; i < PROP_STREAMS; i++)
+        o->c.bits[i] = NULL; /* are of the shorter row */
+}
+
+static bool other_new(const prop_subject *s, const prop_case *c, other_subject *o)
+{
+    static prop_sheet unjudged;
     size_t pairs = (size_t)s->frequencies->pairs;
-    *o = (other_subject){.frequencies = *s->frequencies, .spec = *s->spec, .subject = *s};
+    int which = (int)((uint64_t)c->parameter % OTHERS);
+    *o = (other_subject){.frequencies = *s->frequencies, .spec = *s->spec, .subject = *s, .c = *c};
     o->halves = malloc(2 * pairs * sizeof *o->halves);
     if (o->halves == NULL)
         return false;
-    double part = which == OTHER_FACTOR ? 1 : 0.5;
+    double part = which == OTHER_ALL || which == OTHER_FREQUENCIES ? 0.5 : 1;
     for (size_t i = 0; i < pairs; i++) {
         o->halves[i] = part * s->frequencies->hi[i];
         o->halves[pairs + i] = part * s->frequencies->lo[i];
@@ -72,63 +89,72 @@ static bool other_new(const prop_subject *s, int which, other_subject *o)
     o->frequencies.lo = o->halves + pairs;
     if (which == OTHER_ALL)
         o->spec.base *= 4;
-    if (which != OTHER_FREQUENCIES)
+    if (which == OTHER_ALL || which == OTHER_FACTOR)
         o->frequencies.attention_factor *= 2;
+    if (which == OTHER_GEOMETRY)
+        other_geometry(o);
     o->subject.frequencies = &o->frequencies;
     o->subject.spec = &o->spec;
-    return true;
+    unjudged = (prop_sheet){0};
+    return prop_work_new(&o->subject, &o->c, 1, &o->w, &unjudged);
 }
 
-/* Plans, uses and destroys another, alone: y into `alone`. Its last call is of one token, so that A
- * begins where this ended: same position, and often the same address. */
-static bool use_alone(const prop_subject *s, const prop_case *c, prop_work *w, int which,
-                      void *alone)
+static void other_free(other_subject *o)
+{
+    free(o->halves);
+    prop_work_free(&o->w);
+}
+
+static bool other_apply(other_subject *o, const prop_plan *plan, int64_t tokens, int result,
+                        prop_sheet *sheet)
+{
+    return prop_apply(&o->subject, plan, &o->c, prop_case_list(&o->c, 0), tokens, o->w.x[0],
+                      o->w.y[result], sheet);
+}
+
+/* Plans, uses and destroys another, alone. Its last call is of one token, so that A begins where
+ * this ended: same position, and often the same address. */
+static void use_alone(other_subject *o)
 {
     static prop_sheet unjudged;
-    const int64_t *positions = prop_case_list(c, 0);
+    const prop_case *c = &o->c;
     prop_plan plan;
-    other_subject o;
     unjudged = (prop_sheet){0};
-    bool good = other_new(s, which, &o) &&
-                prop_plan_make(&o.subject, c->axes, positions, c->x.tokens, &plan, &unjudged);
-    if (good) {
-        good =
-            prop_apply(&o.subject, &plan, c, positions, c->x.tokens, w->x[0], alone, &unjudged) &&
-            prop_apply(&o.subject, &plan, c, positions, 1, w->x[0], w->y[2], &unjudged);
-        prop_plan_free(&o.subject, &plan, &unjudged);
-    }
-    free(o.halves);
-    return good;
+    if (!prop_plan_make(&o->subject, c->axes, prop_case_list(c, 0), c->x.tokens, &plan, &unjudged))
+        return;
+    o->used = other_apply(o, &plan, c->x.tokens, ALONE, &unjudged) &&
+              other_apply(o, &plan, 1, SINGLE, &unjudged);
+    prop_plan_free(&o->subject, &plan, &unjudged);
 }
 
 /* What a model with two bases does (local and global layers): another plan is made, used and
  * destroyed beside A. A's results do not change, and the other's are those that it has alone. */
 static void use_beside_other(const prop_subject *s, const prop_case *c, prop_work *w,
-                             const prop_plan *a, const void *alone, prop_sheet *sheet)
+                             const prop_plan *a, other_subject *o, prop_sheet *sheet)
 {
     static prop_sheet unjudged;
     const int64_t *positions = prop_case_list(c, 0);
     prop_plan plan;
-    other_subject o;
     unjudged = (prop_sheet){0};
-    if (other_new(s, (int)c->parameter % OTHERS, &o) &&
-        prop_plan_make(&o.subject, c->axes, positions, c->x.tokens, &plan, &unjudged)) {
-        bool good =
-            prop_apply(&o.subject, &plan, c, positions, c->x.tokens, w->x[0], w->y[2], &unjudged) &&
-            prop_apply(s, a, c, positions, c->x.tokens, w->x[0], w->y[1], sheet);
-        if (good) {
-            prop_same_bits(s, c, positions, w->y[0], w->y[1], "beside a plan of other frequencies",
-                           sheet);
-            prop_same_bits(s, c, positions, alone, w->y[2], "another plan beside this one", sheet);
-        }
-        prop_plan_free(&o.subject, &plan, &unjudged);
+    if (!prop_plan_make(&o->subject, c->axes, positions, c->x.tokens, &plan, &unjudged))
+        return;
+    bool good = other_apply(o, &plan, c->x.tokens, BESIDE, &unjudged) &&
+                prop_apply(s, a, c, positions, c->x.tokens, w->x[0], w->y[1], sheet);
+    if (good) {
+        prop_same_bits(s, c, positions, w->y[0], w->y[1],
+                       (uint64_t)c->parameter % OTHERS == OTHER_GEOMETRY
+                           ? "beside a plan of other rows"
+                           : "beside a plan of other frequencies",
+                       sheet);
+        prop_same_bits(&o->subject, &o->c, positions, o->w.y[ALONE], o->w.y[BESIDE],
+                       "another plan beside this one", sheet);
     }
-    free(o.halves);
+    prop_plan_free(&o->subject, &plan, &unjudged);
 }
 
 /* Plan A for list 0 is used, then plan B for list 1 is made and used, tokens in reverse, then A. */
 static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, const prop_plan *a,
-                    const prop_plan *b, const void *alone, prop_sheet *sheet)
+                    const prop_plan *b, other_subject *o, prop_sheet *sheet)
 {
     const int64_t *positions = prop_case_list(c, 0);
     int64_t tokens = c->x.tokens;
@@ -137,8 +163,8 @@ static void use_two(const prop_subject *s, const prop_case *c, prop_work *w, con
                c->axes * sizeof *positions);
     if (!prop_apply(s, a, c, positions, tokens, w->x[0], w->y[0], sheet))
         return;
-    if (alone != NULL)
-        use_beside_other(s, c, w, a, alone, sheet);
+    if (o->used)
+        use_beside_other(s, c, w, a, o, sheet);
     if (!prop_apply(s, b, c, prop_case_list(c, 1), tokens, w->x[0], w->y[2], sheet) ||
         !prop_apply(s, a, c, w->positions, tokens, w->x[0], w->y[1], sheet) ||
         !use_often(s, c, w, a, sheet) ||
@@ -164,16 +190,17 @@ static void judge_reuse(const prop_subject *s, const prop_case *c, prop_sheet *s
     prop_plan a, b;
     if (!prop_work_new(s, c, 1, &w, sheet))
         return;
-    void *memory = malloc(w.bytes);
-    bool used = memory != NULL && use_alone(s, c, &w, (int)c->parameter % OTHERS, memory);
+    other_subject o;
+    if (other_new(s, c, &o))
+        use_alone(&o);
     if (prop_plan_make(s, c->axes, prop_case_list(c, 0), c->x.tokens, &a, sheet)) {
         if (prop_plan_make(s, c->axes, prop_case_list(c, 1), c->x.tokens, &b, sheet)) {
-            use_two(s, c, &w, &a, &b, used ? memory : NULL, sheet);
+            use_two(s, c, &w, &a, &b, &o, sheet);
             prop_plan_free(s, &b, sheet);
         }
         prop_plan_free(s, &a, sheet);
     }
-    free(memory);
+    other_free(&o);
     prop_work_free(&w);
 }
 

@@ -26,10 +26,12 @@ static int open_suite(void **state)
         "head_dim=8,base=10000,pairing=half",
         "head_dim=4,base=10000,pairing=half",
         "head_dim=18,base=10000,pairing=half",
-        "head_dim=16,base=10000,pairing=half,axes=mrope,sections=2:3:3"};
+        "head_dim=16,base=10000,pairing=half,axes=mrope,sections=2:3:3",
+        "head_dim=520,base=10000,pairing=half"};
+    enum { SPECS = sizeof specs / sizeof specs[0] };
     rope_error error;
     (void)state;
-    return prop_suite_chosen(&suite, specs, 6, PROP_QUICK, ROPE_TRUTH_EXACT, &error) ? 0 : 1;
+    return prop_suite_chosen(&suite, specs, SPECS, PROP_QUICK, ROPE_TRUTH_EXACT, &error) ? 0 : 1;
 }
 
 static int close_suite(void **state)
@@ -103,6 +105,13 @@ static const struct {
     {"overlap_in_place", "batch", "x and y row by row in one tensor: apply has written its input",
      0},
     {"row_copied_to_static", "concurrent", "calls share memory", 0},
+    {"scratch_static_long", "concurrent", "one that another interrupts: row 7", 6},
+    {"scratch_static_many", "concurrent", "one that another interrupts: row 76", 2},
+    {"allocates_long", "footprint", "apply calls malloc or free 2 times", 6},
+    {"allocates_many", "footprint", "apply calls malloc or free 2 times", 2},
+    {"destroy_null", "empty", "bytes past the end of what destroy(NULL) has", 0},
+    {"range_by_blocks", "window", "apply answers RANGE, but has written y", 0},
+    {"plans_share_geometry", "reuse", "another plan beside this one", 0},
 };
 
 static void mutants_fail(void **state)

@@ -69,6 +69,10 @@ static const struct {
      PROP_LIGHT},
     {"head_dim=44,rotary_dim=28,rotary_offset=3,base=100,axes=hw", PROP_LIGHT},
     {"head_dim=520,base=10000", PROP_LIGHT},
+    /* Frequencies that base and rotary_dim alone do not give, though nothing scales them. */
+    {"head_dim=16,base=10000,divisors=1:1:1.25:1.5:2:3:6:8", PROP_LIGHT},
+    {"head_dim=16,inv_freq=1:0.5:0.25:0.125:0.06:0.03:0.015:0", PROP_LIGHT},
+    {"head_dim=48,rotary_dim=16,base=10000,exponent_by_head=1", PROP_LIGHT},
     {NULL, PROP_LIGHT},
 };
 

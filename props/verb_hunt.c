@@ -60,7 +60,7 @@ static bool parse(session *s, const options *o, rope_error *error)
          !front_uint64(o->evaluations, "--evaluations", &s->evaluations, error)) ||
         (o->seconds != NULL && !front_double(o->seconds, "--seconds", &s->seconds, error)))
         return false;
-    if (s->evaluations == 0 || s->seconds < 0)
+    if (s->evaluations == 0 || (o->seconds != NULL && !(s->seconds > 0)))
         return rope_fail(error, "--evaluations and --seconds must be above 0");
     if (o->seconds != NULL && o->evaluations == NULL)
         s->evaluations = UINT64_MAX;

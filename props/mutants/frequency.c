@@ -118,6 +118,42 @@ static void divide_integers(rope_plan *p)
 static const mutant_hooks integer_exponent_hooks = {.alter = divide_integers};
 MUTATION(integer_exponent, "F21", "2i/d divided as integers: every inverse frequency is theta_0");
 
+/* Kernels that make frequencies of their own where nothing scales, from base and rotary_dim. */
+static void from_base_alone(rope_plan *p)
+{
+    double base = p->spec.base > 1 ? p->spec.base : 10000;
+    for (int64_t i = 0; i < p->args.pairs; i++) {
+        p->hi[i] = pow(base, -2 * (double)i / (double)p->spec.rotary_dim);
+        p->lo[i] = 0;
+    }
+}
+static void ignore_divisors(rope_plan *p)
+{
+    if (p->spec.scaling == ROPE_SCALING_NONE && p->spec.divisors.count > 0)
+        from_base_alone(p);
+}
+static const mutant_hooks divisors_ignored_hooks = {.alter = ignore_divisors};
+MUTATION(divisors_ignored, "FRAUD", "makes its own frequencies, without the spec's divisors",
+         .example = "head_dim=16,base=10000,pairing=half,divisors=1:1:1.25:1.5:2:3:6:8");
+
+static void ignore_inv_freq(rope_plan *p)
+{
+    if (p->spec.scaling == ROPE_SCALING_NONE && p->spec.inv_freq.count > 0)
+        from_base_alone(p);
+}
+static const mutant_hooks inv_freq_ignored_hooks = {.alter = ignore_inv_freq};
+MUTATION(inv_freq_ignored, "FRAUD", "makes its own frequencies, where the spec lists them",
+         .example = "head_dim=16,pairing=half,inv_freq=1:0.5:0.25:0.125:0.06:0.03:0.015:0");
+
+static void ignore_exponent_by_head(rope_plan *p)
+{
+    if (p->spec.scaling == ROPE_SCALING_NONE && p->spec.exponent_by_head)
+        from_base_alone(p);
+}
+static const mutant_hooks exponent_by_head_ignored_hooks = {.alter = ignore_exponent_by_head};
+MUTATION(exponent_by_head_ignored, "F17", "makes its own frequencies, the exponent over rotary_dim",
+         .example = "head_dim=48,rotary_dim=16,base=10000,pairing=half,exponent_by_head=1");
+
 static double for_base_500000(const rope_plan *p, int64_t pair)
 {
     return from_base(p) ? pow(p->spec.base / 500000, mutant_exponent(p, pair)) : 1;

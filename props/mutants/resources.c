@@ -34,6 +34,10 @@ static void use_scratch(const rope_plan *p)
     free(scratch);
 }
 TAKES(apply_allocates, "apply allocates scratch memory, and frees it", COUNTED, use_scratch(p));
+TAKES(allocates_long, "apply allocates scratch memory for more than 64 pairs", COUNTED,
+      if (p->args.pairs > 64) use_scratch(p));
+TAKES(allocates_many, "apply allocates scratch memory for more than 5 tokens", COUNTED,
+      if (x->tokens > 5) use_scratch(p));
 
 static void *nothing(void *argument)
 {
@@ -115,6 +119,15 @@ static const mutant_hooks plan_bytes_absurd_hooks = {0};
 MUTATION(plan_bytes_absurd, "FRAUD", "plan_bytes answers (size_t)-1", .plan_bytes = absurd);
 
 /* ---- calls on nothing ---- */
+
+static void destroy_by_calls(rope_plan *p)
+{
+    p->calls = 0;
+    mutant_destroy(p);
+}
+static const mutant_hooks destroy_null_hooks = {0};
+MUTATION(destroy_null, "FRAUD", "destroy looks into the plan before it asks whether there is one",
+         .destroy = destroy_by_calls);
 
 static rope_status apply_refusing_empty(const rope_plan *p, const rope_view *x, const rope_view *y,
                                         const int64_t *positions, int64_t position_stride)

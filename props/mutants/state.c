@@ -124,6 +124,22 @@ static void rotate_by_static(const mutant_row *r, const float *x, float *y)
 static const mutant_hooks scratch_static_hooks = {.row = rotate_by_static};
 MUTATION(scratch_static, "FRAUD", "keeps a token's cos and sin in static memory: not reentrant");
 
+/* The same where the stack is thought too small, or heads to be worth it. */
+static void rotate_long_by_static(const mutant_row *r, const float *x, float *y)
+{
+    (r->plan->args.pairs > 64 ? rotate_by_static : mutant_rotate_row)(r, x, y);
+}
+static const mutant_hooks scratch_static_long_hooks = {.row = rotate_long_by_static};
+MUTATION(scratch_static_long, "FRAUD", "not reentrant for more than 64 pairs: static cos and sin",
+         .example = "head_dim=520,base=10000,pairing=half");
+
+static void rotate_many_by_static(const mutant_row *r, const float *x, float *y)
+{
+    (r->heads >= 4 ? rotate_by_static : mutant_rotate_row)(r, x, y);
+}
+static const mutant_hooks scratch_static_many_hooks = {.row = rotate_many_by_static};
+MUTATION(scratch_static_many, "FRAUD", "not reentrant for 4 heads and more: static cos and sin");
+
 /* The token's position in the plan. */
 static void rotate_by_plan(const mutant_row *r, const float *x, float *y)
 {

@@ -221,3 +221,60 @@ static rope_status apply_checked(const rope_plan *p, const rope_view *x, const r
 }
 static const mutant_hooks range_of_few_hooks = {.row = mutant_rotate_row, .apply = apply_checked};
 MUTATION(range_of_few, "F27", "positions are checked for the first 64 tokens of a call only");
+
+/* A block of 256 positions is checked when its turn comes. */
+static rope_status apply_by_blocks(const rope_plan *p, const rope_view *x, const rope_view *y,
+                                   const int64_t *positions, int64_t position_stride)
+{
+    enum { BLOCK = 256 };
+    rope_status status = ROPE_OK;
+    for (int64_t t = 0; status == ROPE_OK && t < x->tokens; t += BLOCK) {
+        rope_view from = *x, to = *y;
+        from.tokens = to.tokens = x->tokens - t < BLOCK ? x->tokens - t : BLOCK;
+        from.data = mutant_row_of(x, t, 0);
+        to.data = mutant_row_of(y, t, 0);
+        status = mutant_loop(p, &from, &to, positions + t * position_stride, position_stride);
+    }
+    return status;
+}
+static const mutant_hooks range_by_blocks_hooks = {.row = mutant_rotate_row,
+                                                   .apply = apply_by_blocks};
+MUTATION(range_by_blocks, "F27", "positions are checked by blocks of 256, after writing the last");
+
+/* Plans that live at once share their geometry: known by frequencies, attention factor and pairing.
+ */
+static struct {
+    double hi[MUTANT_MAX_PAIRS], attention_factor;
+    int64_t pairs, plans, head_dim, rotary_offset;
+    uint32_t pairing;
+} known;
+static void share_geometry(rope_plan *p)
+{
+    size_t bytes = (size_t)p->args.pairs * sizeof *p->hi;
+    if (known.plans == 0) {
+        memcpy(known.hi, p->hi, bytes);
+        known.attention_factor = p->args.attention_factor;
+        known.pairs = p->args.pairs;
+        known.head_dim = p->spec.head_dim;
+        known.rotary_offset = p->spec.rotary_offset;
+        known.pairing = p->spec.pairing;
+    }
+    p->memory[0] = known.pairs == p->args.pairs && known.pairing == p->spec.pairing &&
+                   known.attention_factor == p->args.attention_factor &&
+                   memcmp(known.hi, p->hi, bytes) == 0;
+    if (p->memory[0]) {
+        p->spec.head_dim = known.head_dim;
+        p->spec.rotary_offset = known.rotary_offset;
+    }
+    known.plans += p->memory[0];
+}
+static void unshare_geometry(rope_plan *p)
+{
+    if (p != NULL)
+        known.plans -= p->memory[0];
+    mutant_destroy(p);
+}
+static const mutant_hooks plans_share_geometry_hooks = {.alter = share_geometry};
+MUTATION(plans_share_geometry, "F25",
+         "plans that live at once share head_dim and rotary_offset by their frequencies",
+         .destroy = unshare_geometry);
