@@ -53,7 +53,8 @@ void rows_file_abandon(const char *temporary); /* after the caller's fclose */
 
 /* A folder written whole or not at all: a temporary one is made, which the caller fills. Committed,
  * it takes its name, or, where a folder of that name exists, its files move there, each whole,
- * replacing those of equal names and leaving others; the file `last` moves last. */
+ * replacing those of equal names and leaving others; the file `last` moves last. Folders above it
+ * that are missing are made at once, and stay. */
 bool rows_folder_create(const char *path, char *temporary, size_t size, rope_error *error);
 bool rows_folder_commit(const char *temporary, const char *path, const char *last,
                         rope_error *error);

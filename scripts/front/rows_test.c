@@ -229,6 +229,17 @@ static void fills_folders_whole(void **state)
     snprintf(file, sizeof file, "%s/mine", path);
     assert_false(rows_folder_create(file, temporary, sizeof temporary, &error)); /* a file */
     assert_false(rows_folder_create("/proc/no/such", temporary, sizeof temporary, &error));
+    assert_non_null(strstr(error.text, "cannot make the folder /proc/no for /proc/no/such: "));
+    snprintf(file, sizeof file, "%s/file", path);
+    put(file, "x", 1);
+    snprintf(file, sizeof file, "%s/file/in/it", path);
+    assert_false(rows_folder_create(file, temporary, sizeof temporary, &error));
+    assert_non_null(strstr(error.text, "Not a directory"));
+    snprintf(file, sizeof file, "%s/new/deep/folder/", path); /* parents are made */
+    assert_true(rows_folder_create(file, temporary, sizeof temporary, &error));
+    assert_true(rows_folder_commit(temporary, file, "index", &error));
+    snprintf(file, sizeof file, "test -d %s/new/deep/folder", path);
+    assert_int_equal(system(file), 0);
 }
 
 static void survives_any_bytes(void **state)

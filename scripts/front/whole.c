@@ -116,6 +116,23 @@ void rows_file_abandon(const char *temporary)
 
 /* ---- folders ---- */
 
+/* Makes the folders above a name that are missing; those stay, whatever comes of it. */
+static bool make_parents(const char *name, rope_error *error)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", name);
+    for (char *c = path + 1; *path != '\0' && *c != '\0'; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        if (mkdir(path, 0777) != 0 && access(path, F_OK) != 0)
+            return rope_fail(error, "cannot make the folder %s for %s: %s", path, name,
+                             strerror(errno));
+        *c = '/';
+    }
+    return true;
+}
+
 bool rows_folder_create(const char *path, char *temporary, size_t size, rope_error *error)
 {
     char name[PATH_SIZE];
@@ -129,6 +146,8 @@ bool rows_folder_create(const char *path, char *temporary, size_t size, rope_err
         return rope_fail(error, "cannot write %s: it is a file, expected a folder", path);
     if (exists && access(name, W_OK | X_OK) != 0)
         return rope_fail(error, "cannot write in %s: %s", path, strerror(errno));
+    if (!exists && !make_parents(name, error))
+        return false;
     /* Inside where it exists (its parent may be another file system, or closed to us). */
     int length =
         snprintf(temporary, size, exists ? "%s/.tmp.%ld" : "%s.tmp.%ld", name, (long)getpid());
