@@ -13,6 +13,8 @@ void report_section_environment(FILE *out, const report_model *model);
 void report_section_reading(FILE *out);
 void report_section_accuracy(FILE *out, const report_model *model, const report_figures *figures);
 void report_section_properties(FILE *out, const report_model *model);
+/* Part of the properties: rows that were neither passed nor failed. */
+void report_put_unjudged(FILE *out, const report_model *model);
 void report_section_worst(FILE *out, const report_model *model);
 void report_section_speed(FILE *out, const report_model *model, const report_figures *figures);
 /* Whether there are rows of an encoding other than RoPE. */

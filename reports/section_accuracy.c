@@ -159,44 +159,6 @@ static void put_failures(FILE *out, const report_model *model)
     fputs(any ? "\n" : "Nothing failed.\n\n", out);
 }
 
-/* Rows that were neither passed nor failed: one line for equal kernel, verdict and reason. */
-static void put_unjudged(FILE *out, const report_model *model)
-{
-    bool any = false;
-    for (size_t r = 0; r < model->verify.count; r++) {
-        report_row row = model->verify.items[r];
-        if (report_is(row, "verdict", "pass") || report_is(row, "verdict", "fail"))
-            continue;
-        int equal = 0;
-        bool first = true;
-        for (size_t o = 0; o < model->verify.count && first; o++) {
-            report_row other = model->verify.items[o];
-            if (report_is(other, "kernel", report_text(row, "kernel")) &&
-                report_is(other, "verdict", report_text(row, "verdict")) &&
-                report_is(other, "reason", report_text(row, "reason"))) {
-                first = o >= r;
-                equal++;
-            }
-        }
-        if (!first)
-            continue;
-        if (!any) {
-            fputs("**What was not judged** (never counted as a pass)\n\n", out);
-            report_table(out, "kernel|verdict|reason|>rows");
-        }
-        any = true;
-        fputs("| ", out);
-        report_put(out, report_text(row, "kernel"));
-        fputs(" | ", out);
-        report_put(out, report_text(row, "verdict"));
-        fputs(" | ", out);
-        report_put(out, report_text(row, "reason"));
-        fprintf(out, " | %d |\n", equal);
-    }
-    if (any)
-        fputs("\n", out);
-}
-
 /* Kernels across, properties down. */
 static void put_matrix(FILE *out, const report_model *model)
 {
@@ -241,7 +203,7 @@ void report_section_properties(FILE *out, const report_model *model)
           out);
     put_matrix(out, model);
     put_failures(out, model);
-    put_unjudged(out, model);
+    report_put_unjudged(out, model);
 }
 
 /* ---- worst cases ---- */
