@@ -167,8 +167,9 @@ static bool load_record(const char *path, report_run *run, rope_error *error)
 static bool add_run(report_model *model, const char *path, const char *id, rope_error *error)
 {
     for (size_t i = 0; i < model->run_count; i++)
-        if (strcmp(model->runs[i].id, id) == 0)
-            return true;
+        if (strcmp(model->runs[i].id, id) == 0) /* its record may lie beside another file */
+            return model->runs[i].json != NULL || !is_id(id) ||
+                   load_record(path, &model->runs[i], error);
     report_run *runs = realloc(model->runs, (model->run_count + 1) * sizeof *runs);
     if (runs == NULL)
         return rope_fail(error, "out of memory");
@@ -217,18 +218,42 @@ static bool add_rows(report_model *model, const report_source *source, rope_erro
     return true;
 }
 
+/* By kind, then by what the files hold (their first column is the run), so that the page is the
+ * same in whatever order they are given; a name tells only files apart that hold the same. */
+static int by_content(const void *a, const void *b)
+{
+    const report_source *x = a, *y = b;
+    const rows_table *s = &x->table, *t = &y->table;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (s->columns != t->columns)
+        return s->columns < t->columns ? -1 : 1;
+    int order = 0;
+    for (size_t c = 0; order == 0 && c < s->columns; c++)
+        order = strcmp(s->names[c], t->names[c]);
+    size_t rows = s->rows < t->rows ? s->rows : t->rows;
+    for (size_t f = 0; order == 0 && f < rows * s->columns; f++)
+        order = strcmp(s->fields[f], t->fields[f]);
+    if (order == 0 && s->rows != t->rows)
+        order = s->rows < t->rows ? -1 : 1;
+    return order != 0 ? order : strcmp(x->path, y->path);
+}
+
 bool report_load(const char *const *paths, size_t count, report_model *model, rope_error *error)
 {
     *model = (report_model){0};
-    model->sources = calloc(count + 1, sizeof *model->sources); /* never moved: rows point here */
+    model->sources = calloc(count + 1, sizeof *model->sources);
     size_t rows = 0;
     bool good = model->sources != NULL || rope_fail(error, "out of memory");
     for (size_t i = 0; good && i < count; i++) {
-        good = load_source(paths[i], &model->sources[model->source_count++], error) &&
-               add_rows(model, &model->sources[i], error);
+        good = load_source(paths[i], &model->sources[model->source_count++], error);
         if (good)
             rows += model->sources[i].table.rows;
     }
+    if (good && count > 1)
+        qsort(model->sources, count, sizeof *model->sources, by_content);
+    for (size_t i = 0; good && i < count; i++) /* never moved from here on: rows point there */
+        good = add_rows(model, &model->sources[i], error);
     if (good && rows == 0)
         good = rope_fail(error, "no rows: %s%s", count > 0 ? paths[0] : "no file is given",
                          count > 1 ? " and the other files have header lines only"

@@ -48,11 +48,11 @@ typedef struct report_run {
 } report_run;
 
 typedef struct report_model {
-    report_source *sources;
+    report_source *sources; /* by kind, then by content: not in the order that they are given in */
     size_t source_count;
     report_rows verify, bench, mutants, stages, drift,
         papers;       /* of all sources of a kind, in order */
-    report_run *runs; /* in order of appearance */
+    report_run *runs; /* in order of appearance in the sources, as kernels are */
     size_t run_count;
     const char **kernels; /* names, in order of appearance */
     size_t kernel_count;

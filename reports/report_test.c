@@ -116,6 +116,49 @@ static void assert_contains(const char *text, const char *part)
     assert_non_null(strstr(text, part));
 }
 
+/* Reasons that differ in numbers alone are one line; other words, kernels and verdicts are not. */
+static void groups_what_was_not_judged(void **state)
+{
+    (void)state;
+#define UNJUDGED(kernel, verdict, reason)                                                          \
+    "r," kernel ",half,f32,s,exact,contract,all,9,9,,,,,,5,,,," verdict "," reason ",,,\n"
+    put("unjudged.csv", "%s",
+        VERIFY_HEAD UNJUDGED("a", "no contract", "up to 9.5e+02 \u00e9 u; less than 1/64 at f16")
+            UNJUDGED("a", "no contract", "up to 70 \u00e9 u; less than 1/64 at f16")
+                UNJUDGED("b", "no contract", "up to 70 \u00e9 u; less than 1/64 at f16")
+                    UNJUDGED("a", "no contract", "up to 8000 \u00e9 u; less than 1/64 at f32")
+                        UNJUDGED("a", "not run", "up to 8 \u00e9 u; less than 1/64 at f16")
+                            UNJUDGED("a", "no contract",
+                                     "up to 12345.5 \u00e9 u; less than 1/64 at f16"));
+    const char *path = in_folder("unjudged.csv");
+    char *text = markdown_of(&path, 1);
+    assert_contains(
+        text, "| a | no contract | up to 70 to 12345.5 \u00e9 u; less than 1/64 at f16 | 3 |");
+    assert_contains(text, "| b | no contract | up to 70 \u00e9 u; less than 1/64 at f16 | 1 |");
+    assert_contains(text, "| a | no contract | up to 8000 \u00e9 u; less than 1/64 at f32 | 1 |");
+    assert_contains(text, "| a | not run | up to 8 \u00e9 u; less than 1/64 at f16 | 1 |");
+    free(text);
+}
+
+/* Figures of the summary name mode and place, in place where both were timed, with intervals. */
+static void sums_up_speed(void **state)
+{
+    (void)state;
+    put("speed.csv", "%s",
+        "ratio_memcpy_low,ratio_memcpy_high,ratio_scale_low,ratio_scale_high," BENCH_HEAD
+        "2,2.5,,,r,good,half,f32,s,512,4,apply,9,0.75,0.7,0.8,12,1,2.25,3,1.5,pass,no,1,1,3\n"
+        "0.5,0.55,1,1.5,r,good,half,f32,s,512,4,apply,9,0.25,0.2,0.3,12,1,0.52,1.25,1.5,pass,yes,"
+        "1,1,3\n"
+        ",,,,r,copies,half,f32,s,512,4,apply,9,0.5,,,12,1,1.5,2,1.5,pass,no,1,1,3\n");
+    const char *path = in_folder("speed.csv");
+    char *text = markdown_of(&path, 1);
+    assert_contains(text, "512 tokens and 4 heads, mode apply, positions up to");
+    assert_contains(text, "| good | half | f32 | yes | 1.5 | 3 | 0.25 \\[0.2, 0.3\\] | "
+                          "0.52 \\[0.5, 0.55\\] | 1.25 \\[1, 1.5\\] | pass |");
+    assert_contains(text, "| copies | half | f32 | no | 1.5 | 3 | 0.5 | 1.5 | 2 | pass |");
+    free(text);
+}
+
 static void tells_what_the_rows_say(void **state)
 {
     (void)state;
@@ -386,12 +429,28 @@ static void same_rows_same_bytes(void **state)
         skip();
     }
     rope_error error = {""};
-    const char *paths[] = {in_folder("verify.csv"), in_folder("bench.csv"), in_folder("stages.csv"),
-                           in_folder("drift.csv")};
-    for (int i = 0; i < 2; i++) {
+    put("verify2.csv", "%s",
+        VERIFY_HEAD "another,third,half,f32,head_dim=8,exact,contract,all,3,90,2.5,1,3,0.5,3,2,1,"
+                    "0x1p+0,0x1p-1,pass,,,0.83,0\n");
+    /* As make-report gives them; in the other order; and the copies in the folder that these made,
+     * as `report *.csv` there would take them. */
+    static const char *const orders[3][5] = {
+        {"verify.csv", "bench.csv", "stages.csv", "drift.csv", "verify2.csv"},
+        {"verify2.csv", "drift.csv", "stages.csv", "bench.csv", "verify.csv"},
+        {"out0/bench.csv", "out0/drift.csv", "out0/stages.csv", "out0/verify-2.csv",
+         "out0/verify.csv"}};
+    for (int i = 0; i < 3; i++) {
         report_model model;
-        char name[256];
-        assert_true(report_load(paths, 4, &model, &error));
+        char name[256], given[5][256];
+        const char *paths[5];
+        for (int p = 0; p < 5; p++) {
+            snprintf(given[p], sizeof given[p], "%s", in_folder(orders[i][p]));
+            paths[p] = given[p];
+        }
+        if (!report_load(paths, 5, &model, &error))
+            print_error("%s\n", error.text);
+        assert_string_equal(error.text, "");
+        assert_int_equal(model.sources[0].kind, REPORT_VERIFY); /* its order of kernels is first */
         snprintf(name, sizeof name, "%s/out%d", folder, i);
         if (!report_write(&model, name, &error))
             print_error("%s\n", error.text);
@@ -402,9 +461,11 @@ static void same_rows_same_bytes(void **state)
     }
     char command[1024];
     snprintf(command, sizeof command,
-             "cd %s && diff -r out0 out1 && ! grep -q 'src=\"http\\|href=\"http\\|<script' "
+             "cd %s && diff -r out0 out1 && diff -r out0 out2 && ! grep -q "
+             "'src=\"http\\|href=\"http\\|<script' "
              "out0/index.html && grep -q 'data:image/svg+xml' out0/index.html && "
-             "test \"$(ls out0 | grep -c svg)\" = 9 && cmp verify.csv out0/verify.csv && "
+             "test \"$(ls out0 | grep -c svg)\" = 9 && cmp bench.csv out0/bench.csv && "
+             "cmp verify.csv out0/verify.csv && cmp verify2.csv out0/verify-2.csv && "
              "! ls -A | grep tmp",
              folder);
     assert_int_equal(system(command), 0);
@@ -436,6 +497,7 @@ int main(void)
         cmocka_unit_test(compares_encodings),      cmocka_unit_test(shows_papers_tables),
         cmocka_unit_test(marks_the_pareto_front),  cmocka_unit_test(shows_what_the_mutants_show),
         cmocka_unit_test(shows_stages_and_drift),  cmocka_unit_test(escapes_what_has_a_meaning),
+        cmocka_unit_test(sums_up_speed),           cmocka_unit_test(groups_what_was_not_judged),
         cmocka_unit_test(same_rows_same_bytes),    cmocka_unit_test(refuses_no_rows),
     };
     return cmocka_run_group_tests(tests, make_rows, remove_rows);
