@@ -5,7 +5,7 @@
 
 #include "bench/measure.h"
 
-typedef enum { FIGURE, COUNT, POSITION, VERDICT } kind;
+typedef enum { FIGURE, TIME, COUNT, POSITION, VERDICT } kind;
 
 /* NULL where the field is good, else what was expected. */
 static const char *expected_of(kind of, const char *text, double value)
@@ -16,6 +16,10 @@ static const char *expected_of(kind of, const char *text, double value)
         return *text == '\0' || (isfinite(value) && value >= 0)
                    ? NULL
                    : "a finite number >= 0, or nothing where it was not measured";
+    case TIME:
+        return *text == '\0' || (isfinite(value) && value > 0)
+                   ? NULL
+                   : "a finite number above 0, or nothing where it was not measured";
     case COUNT:
         return isfinite(value) && value >= 1 && value == floor(value) ? NULL
                                                                       : "a whole number >= 1";
@@ -41,7 +45,7 @@ bool bench_believe(const char *path, const rows_table *table, rope_error *error)
         {"head_dim", COUNT},
         {"first_position", POSITION},
         {"last_position", POSITION},
-        {"ns_per_element", FIGURE},
+        {"ns_per_element", TIME},
         {"ns_ci_low", FIGURE},
         {"ns_ci_high", FIGURE},
         {"ratio_memcpy", FIGURE},

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (bench_believe(file.path, &table, &error))
             for (size_t r = 0; column >= 0 && r < table.rows; r++) {
                 double ns = rows_field_number(&table, r, column);
-                if (*rows_field(&table, r, column) != '\0' && !(isfinite(ns) && ns >= 0))
+                if (*rows_field(&table, r, column) != '\0' && !(isfinite(ns) && ns > 0))
                     abort();
             }
         else

@@ -105,6 +105,8 @@ static void unreadable_values_are_refused(void **state)
         {KEY "1,.9,1.1,2,1.9,2.1,-1,pass\n", "max_error_u is '-1'"},
         {KEY "1,.9,1.1,2,1.9,2.1,2.5u,pass\n", "max_error_u is '2.5u'"},
         {KEY "-1,.9,1.1,2,1.9,2.1,2,pass\n", "ns_per_element"},
+        {KEY "0,0,1.1,2,1.9,2.1,2,pass\n",
+         "ns_per_element is '0', expected a finite number above 0"},
         {KEY "1,nan,1.1,2,1.9,2.1,2,pass\n", "ns_ci_low"},
         {KEY "1,.9,1e999,2,1.9,2.1,2,pass\n", "ns_ci_high"},
         {KEY "1,.9,1.1,2,1.9,x,2,pass\n", "ratio_scale_high"},

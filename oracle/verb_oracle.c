@@ -57,7 +57,7 @@ static bool write_rows(const char *path, request *r, rope_error *error)
     if (w != NULL) {
         front_progress progress;
         front_progress_begin(&progress, "oracle", (double)r->positions->tokens);
-        for (int64_t token = 0; token < r->positions->tokens; token++) {
+        for (int64_t token = 0; token < r->positions->tokens && !rows_failed(w); token++) {
             for (int64_t pair = r->first_pair; pair < r->end_pair; pair++)
                 row(w, r, token, pair);
             front_progress_update(&progress, (double)(token + 1));

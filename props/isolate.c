@@ -23,6 +23,7 @@ typedef struct prop_board {
     volatile uint64_t beat;
     volatile uint32_t finished;
     volatile uint32_t has_address;
+    volatile uint32_t hooked, handled; /* a hook is set; a fault has come to the handler */
     volatile uint64_t nearest_start, nearest_end, address; /* of the faulting access */
     char nearest[24];
 } prop_board;
@@ -70,6 +71,8 @@ static prop_fault_hook *volatile fault_hook;
 void prop_on_fault(prop_fault_hook *hook)
 {
     fault_hook = hook;
+    if (board != NULL)
+        board->hooked = hook != NULL;
 }
 
 /* ---- inside the child ---- */
@@ -85,6 +88,7 @@ static void on_fault(int signal_number, siginfo_t *information, void *context)
 {
     (void)context;
     uintptr_t address = (uintptr_t)information->si_addr;
+    board->handled = 1;
     /* si_addr is of the faulting access only for a fault that the machine raised (si_code > 0). */
     if (information->si_code > 0 && (signal_number == SIGSEGV || signal_number == SIGBUS)) {
         if (fault_hook != NULL && fault_hook(address))
@@ -245,6 +249,12 @@ static void conclude(prop_child *child, int status, const struct rusage *usage, 
         end->has_address = child->board->has_address != 0;
         if (end->has_address)
             describe(child->board, end->where, sizeof end->where);
+        /* The operating system ends a process that faults where it blocks the signal. */
+        else if ((end->signal == SIGSEGV || end->signal == SIGBUS) && child->board->hooked &&
+                 !child->board->handled)
+            snprintf(
+                end->where, sizeof end->where,
+                "not handled where calls meet: apply blocks signals, or has replaced handlers");
     } else if (killed == PROP_FINISHED) {
         end->status = WEXITSTATUS(status);
         end->outcome = child->board->finished ? PROP_FINISHED : PROP_EXITED;

@@ -29,6 +29,22 @@ static int segv(void *context)
     return 0;
 }
 
+static bool no_help(uintptr_t address)
+{
+    (void)address;
+    return false;
+}
+
+/* The handler of faults is not asked, and the system ends the process. */
+static int blocked_segv(void *context)
+{
+    sigset_t all;
+    sigfillset(&all);
+    prop_on_fault(no_help);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    return segv(context);
+}
+
 static int overflow(void *context)
 {
     volatile char frame[4096];
@@ -137,6 +153,10 @@ static void test_crash_is_placed(void **state)
     prop_end end = run(segv, prop_limits_default());
     prop_end_text(&end, text, sizeof text);
     assert_string_equal(text, "SIGSEGV, 3 bytes past the end of x");
+    end = run(blocked_segv, prop_limits_default());
+    prop_end_text(&end, text, sizeof text);
+    assert_non_null(strstr(text, "SIGSEGV, not handled"));
+    assert_non_null(strstr(text, "apply blocks signals"));
     end = run(overflow, prop_limits_default());
     assert_int_equal(end.outcome, PROP_SIGNAL);
     assert_int_equal(end.signal, SIGSEGV);

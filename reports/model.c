@@ -93,6 +93,31 @@ static bool check_numbers(const report_source *source, const char *const *column
     return true;
 }
 
+/* Times and shapes that no run of bench has, in the words of compare and pick. */
+static bool check_bench(const report_source *source, rope_error *error)
+{
+    static const char *const columns[] = {"tokens", "heads", "ns_per_element", "ns_ci_low",
+                                          "ns_ci_high"};
+    enum { COUNTS = 2, TIME = 2 };
+    for (size_t r = 0; r < source->table.rows; r++)
+        for (int c = 0; c < (int)(sizeof columns / sizeof columns[0]); c++) {
+            const char *text = report_text((report_row){&source->table, r}, columns[c]);
+            double value = report_number((report_row){&source->table, r}, columns[c]);
+            const char *expected = NULL;
+            if (c < COUNTS && !(isfinite(value) && value >= 1 && value == floor(value)))
+                expected = "a whole number >= 1";
+            else if (c >= COUNTS && *text != '\0' &&
+                     !(isfinite(value) && (value > 0 || (c != TIME && value == 0))))
+                expected = c == TIME
+                               ? "a finite number above 0, or nothing where it was not measured"
+                               : "a finite number >= 0, or nothing where it was not measured";
+            if (expected != NULL)
+                return rope_fail(error, "%s: line %zu: %s is '%.40s', expected %s", source->path,
+                                 rows_line(&source->table, r), columns[c], text, expected);
+        }
+    return true;
+}
+
 static bool load_source(const char *path, report_source *source, rope_error *error)
 {
     const char *missing = NULL;
@@ -112,7 +137,8 @@ static bool load_source(const char *path, report_source *source, rope_error *err
                          "--mutants, hunt --stages, hunt --drift or "
                          "oracle --table",
                          path, missing);
-    return check_numbers(source, numbers, error);
+    return check_numbers(source, numbers, error) &&
+           (source->kind != REPORT_BENCH || check_bench(source, error));
 }
 
 /* ---- records ---- */

@@ -91,6 +91,9 @@ static bool read_share(const config *c, double *share)
                          c->name, used);
     if (!isnan(inner))
         *share = inner;
+    if (*share == 0)
+        return rope_fail(c->error, "%s: %s is 0, expected more than 0 and at most 1", c->name,
+                         isnan(inner) ? used : "partial_rotary_factor");
     if (isnan(*share) && c->model == NULL)
         *share = 1;
     else if (isnan(*share))

@@ -168,6 +168,8 @@ static const struct {
     {HEAD "\"rope_theta\":1e4,\"partial_rotary_factor\":0.3}", "rotary_dim"},
     {HEAD "\"rope_theta\":1e4,\"partial_rotary_factor\":1.5}", "partial_rotary_factor"},
     {HEAD "\"rope_theta\":1e4,\"partial_rotary_factor\":0.01}", "rotary_dim"},
+    {HEAD "\"rope_theta\":1e4,\"partial_rotary_factor\":0}", "partial_rotary_factor is 0"},
+    {HEAD "\"rope_theta\":1e4,\"rotary_pct\":0}", "rotary_pct is 0"},
     {"{\"hidden_size\":64,\"rope_theta\":1e4}", "num_attention_heads"},
     {"{\"hidden_size\":65,\"num_attention_heads\":2,\"rope_theta\":1e4}", "hidden_size"},
     {"{\"hidden_size\":64,\"num_attention_heads\":0,\"rope_theta\":1e4}", "num_attention_heads"},

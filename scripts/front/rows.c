@@ -94,6 +94,11 @@ void rows_end(rows_writer *w)
     fputc('\n', w->file);
 }
 
+bool rows_failed(const rows_writer *w)
+{
+    return ferror(w->file) != 0;
+}
+
 bool rows_commit(rows_writer *w, rope_error *error)
 {
     bool good;
@@ -190,6 +195,12 @@ static void on_row(int terminator, void *context)
     r->in_row = 0;
 }
 
+/* What spreadsheets write before UTF-8; its length. */
+static size_t byte_order_mark(const char *text, size_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* Line by line, so that on_row knows where it is; libcsv itself does not count, and passes over
  * empty lines. */
 static void parse(reading *r, struct csv_parser *parser, FILE *file)
@@ -197,9 +208,12 @@ static void parse(reading *r, struct csv_parser *parser, FILE *file)
     char buffer[1 << 16];
     size_t got;
     bool ended = false; /* the last line was whole */
+    bool begun = false;
     r->line = 1;
     while (r->problem == NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        for (size_t from = 0, length; r->problem == NULL && from < got; from += length) {
+        size_t from = begun ? 0 : byte_order_mark(buffer, got);
+        begun = true;
+        for (size_t length; r->problem == NULL && from < got; from += length) {
             const char *end = memchr(buffer + from, '\n', got - from);
             length = end != NULL ? (size_t)(end - buffer) + 1 - from : got - from;
             r->line += ended;

@@ -21,6 +21,8 @@ void rows_decimal(rows_writer *w, const char *digits); /* a number of any precis
 void rows_hex(rows_writer *w, double value);           /* a hex float; NaN: empty field */
 void rows_empty(rows_writer *w);
 void rows_end(rows_writer *w); /* ends the row; as many fields as columns, else the writer fails */
+/* Whether a write has failed: nothing more is worth making, and rows_commit will say so. */
+bool rows_failed(const rows_writer *w);
 /* Flushes, checks, renames; false with a line (disk full, ...), the file is then gone. Frees w. */
 bool rows_commit(rows_writer *w, rope_error *error);
 void rows_abandon(rows_writer *w); /* removes the temporary file */

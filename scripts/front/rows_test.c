@@ -127,6 +127,12 @@ static void tells_a_full_disk_and_spares_the_device(void **state)
     rope_error error;
     rows_writer *w = rows_create("/dev/full", "a", &error);
     assert_non_null(w);
+    assert_false(rows_failed(w));
+    for (int i = 0; i < 1 << 16; i++) { /* more than stdio holds back */
+        rows_integer(w, i);
+        rows_end(w);
+    }
+    assert_true(rows_failed(w));
     assert_false(rows_commit(w, &error));
     assert_non_null(strstr(error.text, "/dev/full"));
     struct stat status;
@@ -186,6 +192,15 @@ static void lines_are_the_files(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(rows_line(&table, i), lines[i]);
     rows_free(&table);
+    static const char marked[] = "\xef\xbb\xbf"
+                                 "run,b\n1,2\n"; /* by a spreadsheet */
+    put(path, marked, sizeof marked - 1);
+    assert_true(rows_read(path, &table, &error));
+    assert_int_equal(rows_column(&table, "run"), 0);
+    rows_free(&table);
+    put(path, marked, 3);
+    assert_false(rows_read(path, &table, &error));
+    assert_non_null(strstr(error.text, "line 1 is empty"));
     /* Rows that lie across the reader's buffer, and more than its first list of lines. */
     FILE *file = fopen(path, "w");
     assert_non_null(file);
