@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +16,22 @@ static double unit_roundoff(const rope_kernel *kernel)
 }
 
 /* How close it came, and where. A bound of 1 % of |x| and more is told as such: there the angle is
- * off by that much of a radian, and a rounding error or two beside it leave the ratio at 100 %. */
+ * off by that much of a radian, and a rounding error or two beside it leave the ratio at 100 %. An
+ * error that is not finite (NaN, or anything but 0 made of x = (0, 0)) has no figure. */
 static void print_worst(const prop_verification *v, const prop_line *line, FILE *out)
 {
     const prop_tally *t = &line->total;
-    fprintf(out, "  worst %.5g of %.5g u (%.3g %%)", t->ratio * t->bound, t->bound, 100 * t->ratio);
-    if (t->ratio > 0)
+    bool finite = isfinite(t->ratio);
+    if (finite)
+        fprintf(out, "  worst %.5g of %.5g u (%.3g %%)", t->ratio * t->bound, t->bound,
+                100 * t->ratio);
+    else
+        fprintf(out, "  worst: %s (%.5g u allowed)",
+                t->x0 == 0 && t->x1 == 0 ? "not 0 where x is 0" : "an error beyond measure",
+                t->bound);
+    if (t->ratio > 0 || !finite)
         fprintf(out, " at position %" PRId64, t->position);
-    if (v->suite.count > 1 && t->ratio > 0)
+    if (v->suite.count > 1 && (t->ratio > 0 || !finite))
         fprintf(out, " of %s", line->worst_spec);
     bool one_dtype = (line->kernel->dtypes & (line->kernel->dtypes - 1)) == 0;
     double of_x = one_dtype ? t->bound * unit_roundoff(line->kernel) : 0;
