@@ -4,11 +4,13 @@
 
 #include <math.h>
 
+#include "props/contract_calls.h"
+
 /* Random windows of consecutive positions: cheap for kernels that hold a table. */
 enum { WINDOW = 512, MAIN_WINDOWS = 24, USUAL_CASES = 20, LIGHT_CASES = 8 };
 enum { MANY_HEADS = 129, BLOCK_TOKENS = 37 };
 
-int64_t prop_contract_count(const prop_subject *s)
+static int64_t count_positions(const prop_subject *s)
 {
     static const int64_t windows[] = {[PROP_QUICK] = MAIN_WINDOWS,
                                       [PROP_FULL] = 20 * MAIN_WINDOWS,
@@ -19,24 +21,29 @@ int64_t prop_contract_count(const prop_subject *s)
     return (s->weight == PROP_USUAL ? USUAL_CASES : LIGHT_CASES) * more;
 }
 
+int64_t prop_contract_count(const prop_subject *s)
+{
+    return count_positions(s) + prop_contract_calls_count(s);
+}
+
 /* A call of many tokens, and one of as many heads as models have: once each, on a spec of few
  * pairs, where a table of the window is small.
  */
 static bool wide_case(const prop_subject *s, int64_t index)
 {
-    return index == prop_contract_count(s) - 1 && s->frequencies->pairs <= 4;
+    return index == count_positions(s) - 1 && s->frequencies->pairs <= 4;
 }
 
 static bool many_heads_case(const prop_subject *s, int64_t index)
 {
-    return index == prop_contract_count(s) - 2 && s->frequencies->pairs <= 4;
+    return index == count_positions(s) - 2 && s->frequencies->pairs <= 4;
 }
 
 /* A call of more tokens than a block, whose positions follow a pattern: once each, on every spec
  * but the main one. */
 static bool block_case(const prop_subject *s, int64_t index)
 {
-    return s->weight != PROP_MAIN && index == prop_contract_count(s) - 1 && !wide_case(s, index);
+    return s->weight != PROP_MAIN && index == count_positions(s) - 1 && !wide_case(s, index);
 }
 
 /* A window of consecutive positions in shuffled order. */
@@ -155,6 +162,9 @@ bool prop_contract_generate(const prop_subject *s, int64_t index, prop_case *c)
 {
     static const prop_data_kind kinds[] = {PROP_DATA_USUAL, PROP_DATA_CANCEL, PROP_DATA_WIDE,
                                            PROP_DATA_EDGE, PROP_DATA_SPECIAL};
+    int64_t calls = index - count_positions(s);
+    if (calls >= 0)
+        return prop_contract_calls_generate(s, calls, c);
     bool window = s->weight == PROP_MAIN && index >= 2 * PROP_CLUSTERS;
     if (window && s->halved) /* every other one, so that both pairings together take them all */
         index = 2 * index - 2 * PROP_CLUSTERS + s->spec->pairing;

@@ -27,7 +27,11 @@ static int open_suite(void **state)
         "head_dim=4,base=10000,pairing=half",
         "head_dim=18,base=10000,pairing=half",
         "head_dim=16,base=10000,pairing=half,axes=mrope,sections=2:3:3",
-        "head_dim=520,base=10000,pairing=half"};
+        "head_dim=520,base=10000,pairing=half",
+        "head_dim=24,rotary_dim=16,rotary_offset=3,base=10000,pairing=half,scaling=yarn,factor=4,"
+        "original=4096",
+        "head_dim=48,rotary_dim=30,rotary_offset=7,base=10000,pairing=half,axes=mrope,"
+        "sections=4:6:5,scaling=yarn,factor=4,original=4096"};
     enum { SPECS = sizeof specs / sizeof specs[0] };
     rope_error error;
     (void)state;
@@ -95,6 +99,13 @@ static const struct {
     {"tokens_capped", "contract", "pair 0", 3},
     {"consecutive_by_ends", "contract", "pair 0", 4},
     {"text_by_first_token", "contract", "pair 5", 5},
+    {"attention_factor_decoding", "contract", "position 4001, pair 0", 7},
+    {"heads_four_after_eight", "contract", "position 4001, pair 0", 0},
+    {"decoding_drifts", "contract", "position 1", 2},
+    {"attention_factor_wide", "contract", "position 0, pair 0", 8},
+    {"axes_wide", "contract", "pair 4", 8},
+    {"place_int16", "contract", "position 32768, pair 0", 1},
+    {"range_by_first_token", "contract", "position 105615, pair 1", 1},
     {"range_of_few", "window", "lies outside the plan's window", 0},
     {"plan_by_address", "reuse", "beside a plan of other frequencies", 0},
     {"plans_share", "reuse", "another plan beside this one", 0},

@@ -266,6 +266,21 @@ static const struct {
     {"unit_vectors_only", {USUAL}, {USUAL, .kind = DATA_UNIT}},
     {"term_dropped", {USUAL, .kind = DATA_UNEQUAL}, {USUAL}},
     {"flush_to_zero", {USUAL, .kind = DATA_TINY}, {USUAL}},
+    {"attention_factor_decoding", {.tokens = 1, .heads = 16}, {.tokens = 1, .heads = 15}},
+    {"heads_four_after_eight",
+     {.first = 5, .step = 1, .tokens = 3, .heads = 12},
+     {.first = 5, .step = 1, .tokens = 3, .heads = 19}},
+    {"decoding_drifts",
+     {.first = 500, .tokens = 1, .heads = 2, .calls_before = 40},
+     {.first = 500, .step = 1, .tokens = 2, .heads = 2, .calls_before = 40}},
+    {"attention_factor_wide", {.step = 5000, .tokens = 3, .heads = 2}, {USUAL}},
+    {"axes_wide", {.step = 5000, .tokens = 3, .heads = 2, .image = true}, {USUAL, .image = true}},
+    {"place_int16",
+     {.step = 40000, .tokens = 2, .heads = 1},
+     {.step = 15000, .tokens = 3, .heads = 1}},
+    {"range_by_first_token",
+     {.first = 100000, .step = 10000, .tokens = 2, .heads = 1},
+     {.first = 110000, .step = -10000, .tokens = 2, .heads = 1}},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 
