@@ -12,7 +12,7 @@
 enum { WATCH_X = 0, WATCH_Y = 1 };
 enum { COPY_POSITIONS = 0, COPY_ARGS, COPY_SPEC, COPY_HI, COPY_LO, COPY_AXIS, COPY_LISTS };
 
-static void disturbed(prop_sheet *sheet, const char *call, const char *text)
+void prop_disturbed(prop_sheet *sheet, const char *call, const char *text)
 {
     if (!sheet->disturbed)
         snprintf(sheet->disturbance, sizeof sheet->disturbance, "%s: %s", call, text);
@@ -84,7 +84,7 @@ bool prop_plan_make(const prop_subject *s, uint32_t axes, const int64_t *positio
     for (int slot = COPY_ARGS; slot < PROP_COPIES; slot++)
         prop_guarded_spoil(slot);
     if (!prop_fpstate_check(&before, text, sizeof text))
-        disturbed(sheet, "plan", text);
+        prop_disturbed(sheet, "plan", text);
     if (status == ROPE_OK)
         return true;
     if (status == ROPE_UNSUPPORTED) {
@@ -105,14 +105,14 @@ void prop_plan_free(const prop_subject *s, prop_plan *p, prop_sheet *sheet)
     prop_fpstate before = prop_fpstate_get();
     s->kernel->destroy(p->plan);
     if (!prop_fpstate_check(&before, text, sizeof text))
-        disturbed(sheet, "destroy", text);
+        prop_disturbed(sheet, "destroy", text);
     p->plan = NULL;
 }
 
-/* The elements that do not rotate: copied, bit for bit. */
-static bool copied(const prop_subject *s, const unsigned char *x, const unsigned char *y,
-                   int64_t rows, int64_t *row)
+bool prop_rest_copied(const prop_subject *s, const void *from, const void *to, int64_t rows,
+                      int64_t *row)
 {
+    const unsigned char *x = from, *y = to;
     const rope_spec *spec = s->spec;
     if (spec->head_dim == spec->rotary_dim)
         return true;
@@ -127,7 +127,7 @@ static bool copied(const prop_subject *s, const unsigned char *x, const unsigned
     return true;
 }
 
-static void strayed(prop_sheet *sheet, const char *format, int64_t where)
+void prop_strayed(prop_sheet *sheet, const char *format, int64_t where)
 {
     if (!sheet->strayed)
         snprintf(sheet->stray, sizeof sheet->stray, format, (long long)where);
@@ -141,12 +141,14 @@ static void look_around(const prop_subject *s, prop_arena *x, prop_arena *y, int
     int64_t where;
     sheet->calls++;
     if (x != NULL && !prop_arena_holds(x, given))
-        strayed(sheet, "apply has written its input x (call %lld)", sheet->calls);
-    if (done && !copied(s, given, result, rows, &where))
-        strayed(sheet, "an element of row %lld outside the rotated range was not copied", where);
+        prop_strayed(sheet, "apply has written its input x (call %lld)", sheet->calls);
+    if (done && !prop_rest_copied(s, given, result, rows, &where))
+        prop_strayed(sheet, "an element of row %lld outside the rotated range was not copied",
+                     where);
     if (!prop_arena_clean(y, &where))
-        strayed(sheet, "apply has written outside the rows of y, at element %lld from its first",
-                where);
+        prop_strayed(sheet,
+                     "apply has written outside the rows of y, at element %lld from its first",
+                     where);
 }
 
 /* x and y between guard pages, x filled and read-only unless in place. */
@@ -221,7 +223,7 @@ rope_status prop_call(const prop_subject *s, const prop_plan *plan, const prop_c
     rope_status status =
         s->kernel->apply(plan->plan, &x_view, &y_view, guarded, (int64_t)c->axes + c->position_gap);
     if (!prop_fpstate_check(&before, text, sizeof text))
-        disturbed(sheet, "apply", text);
+        prop_disturbed(sheet, "apply", text);
     prop_beat();
     *untouched = c->in_place ? prop_arena_holds(y_arena, given) : prop_arena_poisoned(y_arena);
     prop_arena_store(y_arena, y);
@@ -262,7 +264,7 @@ void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions,
         for (int64_t i = 0; i < args.pairs; i++)
             *bounds++ = s->kernel->error_bound(&args, positions[t * axes + args.axis[i]], i);
     if (!prop_fpstate_check(&before, text, sizeof text))
-        disturbed(sheet, "error_bound", text);
+        prop_disturbed(sheet, "error_bound", text);
 }
 
 void prop_pair(const rope_spec *spec, int64_t pair, int64_t *first, int64_t *second)

@@ -31,6 +31,16 @@ rope_status prop_call(const prop_subject *s, const prop_plan *plan, const prop_c
 bool prop_rotate(const prop_subject *s, const prop_case *c, const int64_t *positions, const void *x,
                  void *y, prop_sheet *sheet);
 
+/* What is found out about any call: what `call` ("apply") has left changed of the processor's
+ * state, text from prop_fpstate_check; what it has written that it may not, format with a %lld. */
+void prop_disturbed(prop_sheet *sheet, const char *call, const char *text);
+void prop_strayed(prop_sheet *sheet, const char *format, int64_t where);
+
+/* Whether the elements that do not rotate are the same in packed rows, bit for bit; else *row is
+ * one where they are not. */
+bool prop_rest_copied(const prop_subject *s, const void *from, const void *to, int64_t rows,
+                      int64_t *row);
+
 /* The contract of every (token, pair) for such a call: [tokens][pairs]. */
 void prop_bounds(const prop_subject *s, uint32_t axes, const int64_t *positions, int64_t tokens,
                  double *bounds, prop_sheet *sheet);
