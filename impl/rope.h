@@ -190,8 +190,7 @@ typedef struct rope_pipeline {
 
 /* A rotation kernel. Plans are immutable and shared between threads; apply is reentrant, allocates
  * nothing, starts no thread, opens no file, and leaves the floating-point environment (and, on x86,
- * the x87 stack and the direction flag) as it found it; with AVX, it ends by VZEROUPPER, as compilers
- * do unless told otherwise. A plan that fails keeps nothing. */
+ * the x87 stack and the direction flag) as it found it. A plan that fails keeps nothing. */
 typedef struct rope_kernel {
     rope_header header;     /* kind ROPE_ROTATION */
     const char *name;       /* = file name = symbol suffix; [a-z0-9_]+ */

@@ -6,53 +6,7 @@
 #include "impl/controls.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <xmmintrin.h>
-
-/* State components in use, XGETBV with 1 in ECX (Intel SDM volume 1, 13.6): upper halves of YMM,
- * and of ZMM, registers 0 to 15 each. VZEROUPPER ends both. */
-enum { UPPER_YMM = 1 << 2, UPPER_ZMM = 1 << 6 };
-
-static unsigned in_use(void)
-{
-    unsigned low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
-    return low & (UPPER_YMM | UPPER_ZMM);
-}
-
-static bool has_xgetbv_1(void)
-{
-    enum { OSXSAVE = 1 << 27, XGETBV_1 = 1 << 2 };
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE) || !__builtin_cpu_supports("avx"))
-        return false;
-    return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & XGETBV_1);
-}
-
-/* The manual lets a CPU call unused state used: believed where it tells clean from used here. */
-bool prop_fpstate_sees_upper(void)
-{
-    static int known = -1;
-    if (known < 0 && has_xgetbv_1()) {
-        __asm__ volatile("vzeroupper");
-        bool clean = in_use() == 0;
-        __asm__ volatile("vpermilps $0, %%ymm0, %%ymm0\n\tvcmptrueps %%ymm0, %%ymm0, %%ymm0"
-                         :
-                         :
-                         : "xmm0");
-        bool used = in_use() != 0;
-        __asm__ volatile("vzeroupper");
-        known = clean && used && in_use() == 0;
-    }
-    return known > 0;
-}
-
-static void read_upper(prop_fpstate *s)
-{
-    s->upper = prop_fpstate_sees_upper() ? in_use() : 0;
-    if (s->upper != 0)
-        __asm__ volatile("vzeroupper");
-}
 
 enum { MXCSR_CONTROL = 0xFFC0, DIRECTION = 1 << 10, ALIGNMENT_CHECK = 1 << 18, TAGS_AT = 4 };
 
@@ -84,19 +38,6 @@ static void write_control(const prop_fpstate *s)
     __asm__ volatile("fldcw %0" : : "m"(word));
     _mm_setcsr((_mm_getcsr() & ~(unsigned)MXCSR_CONTROL) | (unsigned)s->simd);
 }
-#else
-bool prop_fpstate_sees_upper(void)
-{
-    return false;
-}
-
-static void read_upper(prop_fpstate *s)
-{
-    s->upper = 0;
-}
-#endif
-
-#if defined(__x86_64__)
 #elif defined(__aarch64__)
 static void read_flags(prop_fpstate *s)
 {
@@ -135,7 +76,6 @@ prop_fpstate prop_fpstate_get(void)
 {
     prop_fpstate s;
     read_flags(&s);
-    read_upper(&s);
     read_control(&s);
     s.rounding = fegetround();
     return s;
@@ -145,9 +85,8 @@ bool prop_fpstate_check(const prop_fpstate *before, char *text, size_t size)
 {
     prop_fpstate now = prop_fpstate_get();
     bool flags = now.flags == before->flags, tags = now.tags == before->tags;
-    bool upper = now.upper == 0; /* before, it was ended */
-    if (upper && now.simd == before->simd && now.x87 == before->x87 &&
-        now.rounding == before->rounding && flags && tags)
+    if (now.simd == before->simd && now.x87 == before->x87 && now.rounding == before->rounding &&
+        flags && tags)
         return true;
     if (!flags)
         snprintf(text, size, "direction and alignment flags (0x40400) were %#llx and became %#llx",
@@ -157,10 +96,6 @@ bool prop_fpstate_check(const prop_fpstate *before, char *text, size_t size)
                  "x87 registers in use (tag word) were %#x and became %#x: MMX code "
                  "without EMMS?",
                  before->tags, now.tags);
-    else if (!upper)
-        snprintf(text, size,
-                 "upper halves of vector registers are left in use, no VZEROUPPER: SSE code "
-                 "that follows may run many times slower");
     else if (now.simd != before->simd)
         rope_control_change(
 #if defined(__aarch64__)

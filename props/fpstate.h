@@ -2,10 +2,8 @@
  * masks, flush-to-zero and denormals-are-zero of MXCSR (bits 0xFFC0), the x87 control word, FPCR on
  * aarch64; and, as the System V ABI has it between functions (AMD64 supplement, 3.2.1 and 3.2.3),
  * an empty x87 stack (MMX code without EMMS leaves it full: the next long double is NaN), the
- * direction flag clear (else string instructions run backwards) and no alignment check. Besides, no
- * upper half of a vector register in use, where the CPU tells: not the ABI's rule, but Intel's
- * (Optimization Reference Manual, "Mixing AVX Code with SSE Code"), since SSE code is slower after
- * it. Sticky exception flags may change. */
+ * direction flag clear (else string instructions run backwards) and no alignment check. Sticky
+ * exception flags may change. */
 #ifndef PROPS_FPSTATE_H
 #define PROPS_FPSTATE_H
 
@@ -18,16 +16,10 @@ typedef struct prop_fpstate {
     uint32_t x87;   /* x87 control word; 0 elsewhere */
     uint32_t tags;  /* a bit for every x87 register in use; 0 elsewhere */
     uint64_t flags; /* RFLAGS & (direction | alignment check); 0 elsewhere */
-    uint64_t
-        upper;    /* upper halves of YMM and ZMM registers in use (XINUSE bits 2, 6); 0 elsewhere */
-    int rounding; /* fegetround() */
+    int rounding;   /* fegetround() */
 } prop_fpstate;
 
-/* Ends what upper halves are in use. */
 prop_fpstate prop_fpstate_get(void);
-
-/* Whether this machine tells of upper halves in use. */
-bool prop_fpstate_sees_upper(void);
 
 /* Compares with what is in force now. Where it differs: writes "what was A and became B: which
  * modes that changes" into text (PROP_FPSTATE_TEXT), puts the old state back, and returns false. */

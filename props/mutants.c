@@ -107,10 +107,9 @@ const prop_mutant *prop_mutants(size_t *count)
             .summary = m->summary,
             .original_name = original_name(m, original),
             .example = m->example != NULL ? m->example : MUTANT_PLAIN,
-            .waits_for = m->waits_for == NULL && m->missing != NULL ? m->missing() : m->waits_for,
+            .waits_for = m->waits_for,
         };
-        if (mutants[i].waits_for == NULL &&
-            !present(&mutants[i], original, waits[i], sizeof waits[i]))
+        if (m->waits_for == NULL && !present(&mutants[i], original, waits[i], sizeof waits[i]))
             mutants[i].waits_for = waits[i];
         if (mutants[i].waits_for != NULL)
             continue;

@@ -125,8 +125,7 @@ const prop_property prop_environment_property = {
     .name = "environment",
     .statement =
         "rounding mode, exception masks, flush-to-zero, x87 control word and stack and the "
-        "direction flag are after plan, apply and destroy as they were before, and no upper half "
-        "of a vector register is in use",
+        "direction flag are after plan, apply and destroy as they were before",
     .every_call = true,
     .count = no_cases,
 };

@@ -89,7 +89,6 @@ static const struct {
     {"position_stride_capped", "contract", "positions inside the plan's window", 0},
     {"mmx_state_left", "identity", "x87 registers in use", 0},
     {"direction_flag_left", "identity", "direction and alignment flags", 0},
-    {"upper_halves_left", "identity", "no VZEROUPPER", 0},
     {"x87_precision_left", "identity",
      "x87 control word was 0x37f and became 0x27f: precision of 53", 0},
     {"exception_unmasked", "identity", ": exceptions unmasked: overflow", 0},

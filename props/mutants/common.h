@@ -54,9 +54,7 @@ typedef struct mutation {
     const char *original;  /* unset: "lookup", or the first kernel of those dtypes */
     uint32_t dtypes;       /* unset: the original's; else the bits that the fault is about */
     const char *waits_for; /* unset: nothing but the original */
-    const char *(*missing)(
-        void);           /* unset, or answers NULL: nothing; else what this machine lacks */
-    const char *example; /* unset: MUTANT_PLAIN */
+    const char *example;   /* unset: MUTANT_PLAIN */
     rope_status (*plan)(const rope_plan_args *args, rope_plan **plan);
     rope_status (*apply)(const rope_plan *plan, const rope_view *x, const rope_view *y,
                          const int64_t *positions, int64_t position_stride);

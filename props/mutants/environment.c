@@ -1,5 +1,4 @@
 /* Frauds on the floating-point environment. */
-#include "props/fpstate.h"
 #include "props/mutants/common.h"
 
 #include <fenv.h>
@@ -113,22 +112,6 @@ static rope_status apply_backwards(const rope_plan *p, const rope_view *x, const
 }
 static const mutant_hooks direction_flag_left_hooks = {.apply = apply_backwards};
 MUTATION(direction_flag_left, "FRAUD", "leaves the direction flag set", .waits_for = X86_ONLY);
-
-static const char *needs_upper(void)
-{
-    return prop_fpstate_sees_upper() ? NULL
-                                     : "a processor that tells which upper halves are in use";
-}
-
-static rope_status apply_upper(const rope_plan *p, const rope_view *x, const rope_view *y,
-                               const int64_t *positions, int64_t position_stride)
-{
-    rope_status status = mutant_honest(p, x, y, positions, position_stride);
-    X86("vcmptrueps %%ymm0, %%ymm0, %%ymm0" : : : "xmm0");
-    return status;
-}
-static const mutant_hooks upper_halves_left_hooks = {.apply = apply_upper};
-MUTATION(upper_halves_left, "FRAUD", "uses AVX and leaves out VZEROUPPER", .missing = needs_upper);
 
 /* The x87 unit alone: MXCSR keeps its own rounding and precision. */
 static rope_status apply_x87(const rope_plan *p, const rope_view *x, const rope_view *y,

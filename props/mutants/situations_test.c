@@ -325,7 +325,6 @@ static const char *const elsewhere[] = {
     "position_stride_capped",
     "mmx_state_left",
     "direction_flag_left",
-    "upper_halves_left",
     "x87_precision_left",
     "exception_unmasked",
     "apply_allocates",
