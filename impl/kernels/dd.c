@@ -674,12 +674,14 @@ AVX2 INLINE void tokens_in_cache(const rope_plan *p, rows r, const rope_view *x,
                                  const uint32_t pairing, const int64_t pairs)
 {
     chunk made[2];
-    int which = 0;
+    const int64_t chunks = (pairs + CHUNK - 1) / CHUNK;
     if (x->tokens > 0)
         make(p, positions, 0, pairs, &made[0]);
     for (int64_t t = 0; t < x->tokens; t++, r.x += x->token_stride, r.y += y->token_stride) {
         const int64_t *position = positions + t * position_stride;
-        for (int64_t i = 0; i < pairs; i += CHUNK, which ^= 1) {
+#pragma GCC unroll 2
+        for (int64_t i = 0; i < pairs; i += CHUNK) {
+            const int64_t which = (t * chunks + i / CHUNK) & 1;
             const chunk *now = &made[which];
             chunk *next = &made[which ^ 1];
             if (i + CHUNK < pairs)
