@@ -102,18 +102,22 @@ static size_t round_up(size_t bytes)
     return (bytes + AREA_PAGE - 1) / AREA_PAGE * AREA_PAGE;
 }
 
-static bool place_compact(prop_arena *a, rope_error *error)
+int64_t prop_shape_strides(const prop_shape *s, int64_t *token_stride, int64_t *head_stride)
 {
-    const prop_shape *s = &a->shape;
-    area *m = &a->areas[PROP_PLACE_START];
     int64_t inner_count = s->heads_first ? s->tokens : s->heads;
     int64_t outer_count = s->heads_first ? s->heads : s->tokens;
     int64_t inner = s->head_dim + s->head_gap;
     int64_t outer = inner * (inner_count - 1) + s->head_dim + s->token_gap;
-    a->token_stride = s->heads_first ? inner : outer;
-    a->head_stride = s->heads_first ? outer : inner;
-    size_t span =
-        (size_t)((outer_count - 1) * outer + (inner_count - 1) * inner + s->head_dim) * a->element;
+    *token_stride = s->heads_first ? inner : outer;
+    *head_stride = s->heads_first ? outer : inner;
+    return (outer_count - 1) * outer + (inner_count - 1) * inner + s->head_dim;
+}
+
+static bool place_compact(prop_arena *a, rope_error *error)
+{
+    const prop_shape *s = &a->shape;
+    area *m = &a->areas[PROP_PLACE_START];
+    size_t span = (size_t)prop_shape_strides(s, &a->token_stride, &a->head_stride) * a->element;
     size_t shift = (size_t)s->shift * a->element;
     size_t wanted = round_up(span + shift + FRINGE);
     if (wanted < LEAST_PAGES * AREA_PAGE)

@@ -33,6 +33,10 @@ typedef struct prop_shape {
     int64_t shift; /* START, END: elements away from the unreadable page: other alignments */
 } prop_shape;
 
+/* Strides in elements of a shape that START and END place; returns how many elements lie from the
+ * first to the end of the last row. */
+int64_t prop_shape_strides(const prop_shape *s, int64_t *token_stride, int64_t *head_stride);
+
 /* Whether this process can reserve the address space of the FAR places (valgrind's cannot, nor one
  * under a limit). Where not, cases are arranged otherwise and verify names the skip. */
 bool prop_arena_far_fits(void);

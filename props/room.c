@@ -37,14 +37,7 @@ void prop_room_lock(const prop_room *r, bool locked)
 bool prop_tensor_lay(prop_tensor *a, prop_room *r, const prop_shape *shape, size_t element)
 {
     *a = (prop_tensor){.shape = *shape, .element = element};
-    int64_t inner_count = shape->heads_first ? shape->tokens : shape->heads;
-    int64_t outer_count = shape->heads_first ? shape->heads : shape->tokens;
-    int64_t inner = shape->head_dim + shape->head_gap;
-    int64_t outer = inner * (inner_count - 1) + shape->head_dim + shape->token_gap;
-    a->token_stride = shape->heads_first ? inner : outer;
-    a->head_stride = shape->heads_first ? outer : inner;
-    int64_t reach = (outer_count - 1) * outer + (inner_count - 1) * inner + shape->head_dim;
-    a->span = (size_t)reach * element;
+    a->span = (size_t)prop_shape_strides(shape, &a->token_stride, &a->head_stride) * element;
     size_t shift = (size_t)shape->shift * element;
     if (!prop_room_fit(r, a->span + shift + MARGIN))
         return false;
